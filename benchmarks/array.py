@@ -1,0 +1,187 @@
+"""Time the array runtime against NumPy, torch and apache-tvm-ffi: ours, peer, ratio, bound.
+
+    python benchmarks/array.py            # the table
+    python benchmarks/array.py --callgrind  # instruction counts beside (needs valgrind)
+    python benchmarks/array.py --markdown   # as in docs/performance.md
+
+All figures of a line come from one process, ours and the peer's measured in turn; the minimum of many
+repeats counts. Every operation is called through a lambda, on both sides.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import timeit
+
+import numpy as np
+
+import tvm
+from tvm import te
+
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    import tvm_ffi
+except ImportError:
+    tvm_ffi = None
+
+SHAPE = (8, 8)
+MB256 = 1 << 26  # float32 elements
+
+
+class Row:
+    """One operation, ours against a peer's, with the largest ratio that is acceptable."""
+
+    def __init__(self, name, ours, peer, bound, peer_name, large=False):
+        self.name, self.ours, self.peer, self.bound = name, ours, peer, bound
+        self.peer_name, self.large = peer_name, large
+
+
+def compiled_add():
+    """A kernel of two 8x8 tensors that does next to nothing: what is measured is the call."""
+    A = te.placeholder(SHAPE, name="A")
+    B = te.compute(SHAPE, lambda i, j: A[i, j] + 1.0, name="B")
+    return tvm.build(te.create_schedule(B.op), [A, B], "llvm")["default_function"]
+
+
+def rows():
+    """All lines whose peer is installed."""
+    x = np.ones(SHAPE, "float32")
+    y = np.ones(SHAPE, "float32")
+    a, b = tvm.nd.array(x), tvm.nd.array(x)
+    f = compiled_add()
+    out = [
+        Row("nd.empty", lambda: tvm.nd.empty(SHAPE), lambda: np.empty(SHAPE, np.float32), 0.45,
+            "np.empty"),
+        Row("nd.array(x)", lambda: tvm.nd.array(x), lambda: np.array(x), 0.55, "np.array(x)"),
+        Row("a.numpy()", lambda: a.numpy(), lambda: np.array(x), 0.55, "np.array(x)"),
+        Row("a.copyfrom(x)", lambda: a.copyfrom(x), lambda: np.copyto(y, x), 0.5, "np.copyto"),
+        Row("a.copyto(b)", lambda: a.copyto(b), lambda: np.copyto(y, x), 0.5, "np.copyto"),
+        Row("from_dlpack(np)", lambda: tvm.nd.from_dlpack(x), lambda: np.from_dlpack(x), 0.6,
+            "np.from_dlpack(np)"),
+        Row("np.from_dlpack(a)", lambda: np.from_dlpack(a), lambda: np.from_dlpack(x), 1.1,
+            "np.from_dlpack(np)"),
+        Row("a.shape", lambda: a.shape, lambda: x.shape, 2.0, "x.shape"),
+    ]  # fmt: skip
+    if tvm_ffi is not None:
+        nop = tvm_ffi.get_global_func("testing.nop")
+        fa, fb = tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y)
+        out.append(Row("f(a, b)", lambda: f(a, b), lambda: nop(fa, fb), 0.8, "tvm_ffi nop(a, b)"))
+        out.append(Row("f(np, np)", lambda: f(x, y), lambda: nop(x, y), 0.7, "tvm_ffi nop(np, np)"))
+        if torch is not None:
+            t, u = torch.ones(SHAPE), torch.ones(SHAPE)
+            out.append(Row("f(torch, torch)", lambda: f(t, u), lambda: nop(t, u), 0.7,
+                           "tvm_ffi nop(torch, torch)"))  # fmt: skip
+            out.append(Row("from_dlpack(torch)", lambda: tvm.nd.from_dlpack(t),
+                           lambda: tvm_ffi.from_dlpack(t), 0.7, "tvm_ffi.from_dlpack(torch)"))  # fmt: skip
+    big, big2 = np.ones(MB256, "float32"), np.ones(MB256, "float32")
+    c, d = tvm.nd.array(big), tvm.nd.array(big)
+    out += [
+        Row("256 MB copyfrom", lambda: c.copyfrom(big), lambda: np.copyto(big2, big), 1.1,
+            "np.copyto (warm)", large=True),
+        Row("256 MB copyto", lambda: c.copyto(d), lambda: np.copyto(big2, big), 1.1,
+            "np.copyto (warm)", large=True),
+        Row("256 MB nd.array", lambda: tvm.nd.array(big), lambda: np.copyto(big2, big), 1.5,
+            "np.copyto (warm)", large=True),
+        Row("256 MB numpy()", lambda: c.numpy(), lambda: np.copyto(big2, big), 1.5,
+            "np.copyto (warm)", large=True),
+    ]  # fmt: skip
+    return out
+
+
+def measure(row, seconds=0.6):
+    """Best time of both sides in seconds, taken in turn."""
+    number = 1 if row.large else 2000
+    best = [float("inf"), float("inf")]
+    end = time.perf_counter() + (4 * seconds if row.large else seconds)
+    while time.perf_counter() < end:
+        for side, op in enumerate((row.ours, row.peer)):
+            best[side] = min(best[side], timeit.timeit(op, number=number) / number)
+    return best
+
+
+def callgrind_instructions(which):
+    """Instructions per call of both sides of one small row, from two runs of different length."""
+    counts = []
+    for side in ("ours", "peer"):
+        totals = []
+        for repeat in (100, 1100):
+            with tempfile.NamedTemporaryFile(suffix=".out") as log:
+                command = [
+                    "valgrind", "--tool=callgrind", f"--callgrind-out-file={log.name}",
+                    sys.executable, __file__, "--loop", which, side, str(repeat),
+                ]  # fmt: skip
+                done = subprocess.run(command, capture_output=True, text=True, check=True)
+            totals.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
+        counts.append((totals[1] - totals[0]) / 1000)
+    return counts
+
+
+def import_milliseconds():
+    """Time of ``import tvm`` beyond an empty interpreter, best of many processes in turn."""
+    best = {}
+    for _ in range(15):
+        for code in ("pass", "import tvm"):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            took = time.perf_counter() - start
+            best[code] = min(best.get(code, took), took)
+    return (best["import tvm"] - best["pass"]) * 1e3
+
+
+def main():
+    cli = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    cli.add_argument("--callgrind", action="store_true", help="count instructions, too")
+    cli.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    cli.add_argument("--only", default="", help="only rows whose name contains this")
+    cli.add_argument("--loop", nargs=3, help=argparse.SUPPRESS)
+    options = cli.parse_args()
+    if options.loop:
+        name, side, repeat = options.loop
+        row = next(r for r in rows() if r.name == name)
+        op = row.ours if side == "ours" else row.peer
+        for _ in range(int(repeat)):
+            op()
+        return 0
+    names = {"NumPy": np.__version__}
+    for label, module in (("torch", torch), ("apache-tvm-ffi", tvm_ffi)):
+        names[label] = getattr(module, "__version__", "not installed")
+    print("peers: " + ", ".join(f"{k} {v}" for k, v in names.items()) + "\n")
+    if options.markdown:
+        print("| operation | ours | peer | peer's | ratio | at most | instructions, ours / peer |")
+        print("|---|---|---|---|---|---|---|")
+    failed = 0
+    for row in rows():
+        if options.only not in row.name:
+            continue
+        ours, peer = measure(row)
+        ratio = ours / peer
+        failed += ratio > row.bound
+        unit, scale = ("ms", 1e3) if row.large else ("ns", 1e9)
+        count = ""
+        if options.callgrind and not row.large:
+            count = "{:.0f} / {:.0f}".format(*callgrind_instructions(row.name))
+        mark = "" if ratio <= row.bound else "  <-- above the bound"
+        if options.markdown:
+            print(f"| `{row.name}` | {ours * scale:.0f} {unit} | {row.peer_name} "
+                  f"| {peer * scale:.0f} {unit} | {ratio:.2f} | {row.bound} | {count} |")  # fmt: skip
+        else:
+            print(f"{row.name:20} {ours * scale:8.0f} {unit}  {row.peer_name:28} "
+                  f"{peer * scale:8.0f} {unit}  {ratio:5.2f} (<= {row.bound}) {count}{mark}")  # fmt: skip
+    if not options.only:
+        took = import_milliseconds()
+        failed += took > 40
+        print(f"\nimport tvm: {took:.1f} ms beyond an empty interpreter (<= 40)")
+    print(f"{failed} above their bound" if failed else "all within their bounds")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
