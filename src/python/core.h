@@ -4,12 +4,12 @@
 #ifndef TVM_PYTHON_CORE_H_
 #define TVM_PYTHON_CORE_H_
 
-#include "compat.h"
-
 #include <tvm/runtime/c_backend_api.h>
 #include <tvm/runtime/c_runtime_api.h>
 #include <tvm/runtime/ndarray.h>
 #include <tvm/runtime/packed_func.h>
+
+#include "compat.h"
 
 namespace tvm {
 namespace python {
@@ -18,22 +18,23 @@ using runtime::NDArrayContainer;
 
 // ---- the types ---------------------------------------------------------------------------------
 struct NDArrayObject {
-  PyObject_HEAD
+  PyObject ob_base;
   TVMArrayHandle handle;  // one reference
   PyObject* weakrefs;
 };
 struct DeviceObject {
-  PyObject_HEAD
+  PyObject ob_base;
   DLDevice device;
 };
 struct PackedFuncObject {
-  PyObject_HEAD
+  PyObject ob_base;
   runtime::PackedFuncObj* func;  // one reference
   vectorcallfunc vectorcall;
   PyObject* weakrefs;
+  bool is_global;  // came from the table of global functions
 };
 struct ModuleObject {
-  PyObject_HEAD
+  PyObject ob_base;
   TVMModuleHandle handle;  // one reference
   vectorcallfunc vectorcall;
   runtime::PackedFuncObj* entry;  // cached entry function, one reference, NULL until first used
@@ -60,9 +61,10 @@ PyObject* WrapNDArray(TVMArrayHandle handle);
 PyObject* WrapPackedFunc(TVMFunctionHandle handle);
 PyObject* WrapModule(TVMModuleHandle handle);
 
-// ---- conversions (dtype.cc, device.cc, shape in ndarray.cc) --------------------------------------
-// Strings are looked up in a cache; everything else (np.dtype, numpy scalar types, tvm.DataType, ml_dtypes,
-// float/int/bool) goes through the Python hook "parse_dtype" once and is cached by object when hashable.
+// ---- conversions (dtype.cc, device.cc, shape in ndarray.cc) ------------------------------------
+// Strings are looked up in a cache; everything else (np.dtype, numpy scalar types, tvm.DataType,
+// ml_dtypes, float/int/bool) goes through the Python hook "parse_dtype" once and is cached by
+// object when hashable.
 bool DTypeFromPy(PyObject* o, DLDataType* out);
 PyObject* DTypeToPy(DLDataType dtype);  // canonical text, interned
 // Device, or anything that tvm.device accepts; NULL or None means cpu(0).
@@ -87,7 +89,7 @@ class ShapeBuffer {
   int size_ = 0;
 };
 
-// ---- foreign tensors (foreign.cc): numpy arrays, exchange-API tensors, __dlpack__ ----------------
+// ---- foreign tensors (foreign.cc): numpy arrays, exchange-API tensors, __dlpack__ --------------
 // A tensor that is borrowed for the duration of a call. Uninitialised storage is cheap on purpose:
 // call BorrowTensor first, ReleaseTensor only after it returned 1.
 struct BorrowedTensor {
@@ -106,7 +108,7 @@ TVMArrayHandle ShareForeign(PyObject* o);
 bool DTypeFromDLPack(DLDataType* dtype);
 bool DTypeToDLPack(DLDataType* dtype);
 
-// ---- values (values.cc) --------------------------------------------------------------------------
+// ---- values (values.cc) ------------------------------------------------------------------------
 // Calls func with Python arguments; a new reference or NULL.
 PyObject* CallPackedFunc(runtime::PackedFuncObj* func, PyObject* const* args, Py_ssize_t num_args);
 // Takes over objects in the cell.
@@ -114,19 +116,25 @@ PyObject* ReturnToPy(TVMValue value, int type_code);
 // A function handle (new reference) over a Python callable.
 TVMFunctionHandle FunctionFromCallable(PyObject* callable);
 
-// ---- errors (errors.cc) --------------------------------------------------------------------------
+// ---- errors (errors.cc) ------------------------------------------------------------------------
 // Turns the runtime's last error into a Python exception; always returns NULL.
 PyObject* RaiseLastError();
 // Turns the current Python exception into the runtime's last error (payload kept); returns -2.
 int SetLastErrorFromPython();
+// The exception class of an error kind ("ValueError"), as the Python layer has it; new reference.
+PyObject* ErrorClass(const char* kind);
+// Raises the class of kind with a text as PyErr_Format makes it; always returns NULL.
+PyObject* RaiseKind(const char* kind, const char* format, ...);
 
-// ---- hooks that the Python layer installs (module_init.cc) ---------------------------------------
+// ---- hooks that the Python layer installs (module_init.cc) -------------------------------------
 // Borrowed; NULL with RuntimeError when not installed. Names: see _core.set_hooks.
 PyObject* GetHook(const char* name);
-// Classes of containers, NULL until installed: "Array", "Map", "String", "ShapeTuple", "DataType".
+// Classes that values are checked against, NULL until installed: "Array", "Map", "String",
+// "ShapeTuple", "DataType", "Object" (instances of the last cross as themselves, whatever they
+// are).
 PyObject* ContainerClass(const char* name);
 
-// ---- registration, one a file ---------------------------------------------------------------------
+// ---- registration, one a file ------------------------------------------------------------------
 int InitErrors(PyObject* module);
 int InitDType(PyObject* module);
 int InitDevice(PyObject* module);

@@ -1,0 +1,65 @@
+// What the function half of the extension shares among its own files: boxes and holders, Python
+// callables as functions, values in both directions. As core.h: the GIL is needed unless said
+// otherwise, failures leave a Python exception.
+#ifndef TVM_PYTHON_BORDER_H_
+#define TVM_PYTHON_BORDER_H_
+
+#include "core.h"
+
+namespace tvm {
+namespace python {
+
+// ---- module_init.cc ----------------------------------------------------------------------------
+// The classes behind ContainerClass, read without a look-up. NULL until the Python layer is there.
+struct HookClasses {
+  PyTypeObject* array;
+  PyTypeObject* map;
+  PyTypeObject* string;
+  PyTypeObject* shape_tuple;
+  PyTypeObject* data_type;
+  PyTypeObject* object;
+};
+extern HookClasses hook_classes;
+// Borrowed; NULL without an exception when not installed.
+PyObject* FindHook(const char* name);
+
+// ---- holder.cc ---------------------------------------------------------------------------------
+// A Python object on its way through native code. The runtime hands back plain pointers, which may
+// come from another frontend, so a box begins with a mark that says that it is ours.
+void* BoxNew(PyObject* object);  // adds a reference; NULL with MemoryError
+PyObject* BoxGet(void* box);     // borrowed; NULL, no exception, when the box is not ours
+void BoxDrop(void* box);         // without the GIL, from any thread
+TVMObjectHandle HolderFromPy(PyObject* object);  // new native reference
+PyObject* ObjectToPy(runtime::Object* object);   // borrows object; new reference
+
+// ---- callback.cc -------------------------------------------------------------------------------
+// A Python callable as a function of the runtime.
+struct PyCallableFunc : runtime::PackedFuncObj {
+  PyObject* callable;         // one reference; NULL once a garbage collection has cleared it
+  PackedFuncObject* wrapper;  // borrowed: the living PackedFunc over this function, if any
+};
+bool IsPyCallable(const runtime::PackedFuncObj* func);
+inline PyCallableFunc* AsPyCallable(runtime::PackedFuncObj* func) {
+  return static_cast<PyCallableFunc*>(func);
+}
+// The way from Python to Python: arguments and result are normalised as for a native callee.
+PyObject* CallPyCallable(PyCallableFunc* func, PyObject* const* args, Py_ssize_t num_args);
+int64_t NumPyCallables();  // alive, for _core.stat
+
+// ---- values.cc ---------------------------------------------------------------------------------
+// What the other side of the border sees of o, as a Python object: lists become Arrays, bytes
+// become bytearrays and so on; o itself when it crosses unchanged. New reference.
+PyObject* Normalise(PyObject* o, bool inside_container);
+// Borrows what is in the cell; new reference.
+PyObject* ValueToPy(TVMValue value, int type_code);
+// The result of a Python callee as a cell that owns what is in it; text lives until the next call
+// on this thread.
+bool ResultToValue(PyObject* o, TVMValue* value, int* type_code);
+
+// ---- the functions of the module, one a file ---------------------------------------------------
+int InitGlobals(PyObject* module);
+
+}  // namespace python
+}  // namespace tvm
+
+#endif  // TVM_PYTHON_BORDER_H_
