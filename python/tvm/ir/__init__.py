@@ -1,0 +1,40 @@
+"""Nodes, types, modules and the services that all of them share."""
+
+from . import attrs, base, dtype, expr, module, op, serialization, structural, type
+from .attrs import Attrs, DictAttrs, make_node
+from .base import Node, Span
+from .expr import (
+    BaseExpr,
+    BaseFunc,
+    CallingConv,
+    GlobalVar,
+    PrimExpr,
+    Range,
+    RelayExpr,
+)
+from .module import IRModule
+from .op import Op, register_intrin_lowering, register_op, register_op_attr
+from .serialization import load_json, save_json
+from .structural import (
+    assert_structural_equal,
+    get_first_structural_mismatch,
+    structural_equal,
+    structural_hash,
+)
+from .type import (
+    FuncType,
+    PointerType,
+    PrimType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeKind,
+    TypeVar,
+)
+
+base.structural_equal = structural_equal
+base.structural_hash = structural_hash
+base.assert_structural_equal = assert_structural_equal
+base.get_first_structural_mismatch = get_first_structural_mismatch
+base.save_json = save_json
+base.load_json = load_json

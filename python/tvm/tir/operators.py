@@ -1,0 +1,605 @@
+"""The operators of expressions: operand types are matched and constants folded.
+
+Matching: a float beats an int at the float's own width, the wider type wins within a kind, equal
+widths of int and uint give uint, and Python numbers are weak (they take the type of the other
+operand). Folding happens in the type's own width; an int32 or int64 result that does not fit stays
+unfolded, because it may be an index that lowering promotes.
+"""
+
+from __future__ import annotations
+
+from .. import error
+from ..ir import dtype as _dtype
+from ..ir.expr import PrimExpr, set_converter
+from . import numeric
+from .expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    ExprOp,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    StringImm,
+    Sub,
+    const_of,
+    convert,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+set_converter(convert)
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    """`value` as `dtype`: a constant for a constant, itself when the type is right already."""
+    value = convert(value)
+    dtype = _dtype.canonical(dtype)
+    if value.dtype == dtype:
+        return value
+    kind = type(value)
+    if kind is IntImm or kind is FloatImm:
+        given, wanted = _dtype.info(value.dtype), _dtype.info(dtype)
+        if wanted.lanes > 1:
+            return Broadcast(cast(value, wanted.scalar), wanted.lanes)
+        if wanted.is_float and given.is_float:
+            rounded = numeric.round_float(value.value, given.text)
+            exact = numeric.round_float(rounded, wanted.text)
+            # Decimal constants keep the digits they were written with as long as that is the same.
+            same = numeric.round_float(value.value, wanted.text) == exact and wanted.bits <= given.bits
+            return FloatImm(dtype, value.value if same else exact)
+        if wanted.is_float:
+            return FloatImm(dtype, numeric.int_to_float(value.value, dtype))
+        if wanted.is_int:
+            if given.is_float:
+                number = numeric.round_float(value.value, given.text)
+                return IntImm(dtype, int(numeric.cast(number, given, wanted)))
+            return IntImm(dtype, int(numeric.cast(value.value, given, wanted)))
+        return Cast(dtype, value)
+    found = _dtype.info(dtype)
+    if kind is Broadcast and found.lanes == value.lanes:
+        return Broadcast(cast(value.value, found.scalar), value.lanes)
+    if found.lanes > 1 and _dtype.info(value.dtype).lanes == 1:
+        return Broadcast(cast(value, found.scalar), found.lanes)
+    return Cast(dtype, value)
+
+
+def _operand(value: Any) -> Any:
+    """An operand as an expression, or None if it is nothing of ours."""
+    try:
+        return convert(value)
+    except error.TypeError_:
+        return None
+
+
+def _weak(value: Any, other: str) -> Any:
+    """A Python number as a constant that suits the dtype of the other operand."""
+    found = _dtype.info(other)
+    if isinstance(value, bool):
+        return IntImm("bool", int(value))
+    if found.is_float:
+        return const_of(value, found.scalar)
+    if isinstance(value, int) and found.is_int and not found.is_bool:
+        lower, upper = _dtype.int_range(found)
+        if lower <= value <= upper:
+            return IntImm(found.scalar, value)
+    return convert(value)
+
+
+def match(lhs: Any, rhs: Any) -> tuple[Any, Any] | None:
+    """Both operands as expressions of one dtype; None if one is nothing of ours."""
+    if not isinstance(lhs, PrimExpr):
+        if isinstance(lhs, (int, float)) and isinstance(rhs, PrimExpr):
+            lhs = _weak(lhs, rhs.dtype)
+        else:
+            lhs = _operand(lhs)
+            if lhs is None:
+                return None
+    if not isinstance(rhs, PrimExpr):
+        rhs = _weak(rhs, lhs.dtype) if isinstance(rhs, (int, float)) else _operand(rhs)
+        if rhs is None:
+            return None
+    if lhs.dtype == rhs.dtype:
+        return lhs, rhs
+    return match_types(lhs, rhs)
+
+
+def match_types(lhs: Any, rhs: Any) -> tuple[Any, Any]:
+    """Two expressions brought to one dtype by the rules of mixed operands."""
+    left, right = _dtype.info(lhs.dtype), _dtype.info(rhs.dtype)
+    if left.lanes != right.lanes:
+        if left.lanes == 1:
+            lhs = Broadcast(lhs, right.lanes)
+        elif right.lanes == 1:
+            rhs = Broadcast(rhs, left.lanes)
+        else:
+            raise error.TypeError_(
+                f"operands of {left.text} and {right.text}: the numbers of lanes must be equal, or "
+                "one operand a scalar"
+            )
+    lanes = max(left.lanes, right.lanes)
+    wanted = _dtype.with_lanes(common_type(left, right), lanes)
+    return cast(lhs, wanted), cast(rhs, wanted)
+
+
+def common_type(left: _dtype.TypeInfo, right: _dtype.TypeInfo) -> str:
+    """The element dtype of an operation on two element types."""
+    if left.scalar == right.scalar:
+        return left.scalar
+    if left.is_float and right.is_float:
+        if left.bits == right.bits:
+            return "float32"
+        return left.scalar if left.bits > right.bits else right.scalar
+    if left.is_float and right.is_int:
+        return left.scalar
+    if right.is_float and left.is_int:
+        return right.scalar
+    if left.is_int and right.is_int:
+        if left.bits == right.bits:
+            return left.scalar if left.kind == "uint" else right.scalar
+        return left.scalar if left.bits > right.bits else right.scalar
+    raise error.TypeError_(f"operands of dtype {left.text} and {right.text} do not go together")
+
+
+def _fold(name: str, a: Any, b: Any) -> Any:
+    """The constant that two constants give, or None where it must stay an expression."""
+    dtype = a.dtype
+    if type(a) is FloatImm:
+        x, y = numeric.round_float(a.value, dtype), numeric.round_float(b.value, dtype)
+        return FloatImm(dtype, numeric.binary(name, x, y, dtype))
+    value = numeric.INT_OPERATIONS[name](a.value, b.value)
+    lower, upper = _dtype.int_range(_dtype.info(dtype))
+    if lower <= value <= upper:
+        return IntImm(dtype, value)
+    if dtype in ("int32", "int64"):
+        return None
+    return IntImm(dtype, numeric.wrap(value, _dtype.info(dtype)))
+
+
+def is_const_value(expr: Any, value: float) -> bool:
+    """Whether `expr` is the scalar constant `value`."""
+    kind = type(expr)
+    return (kind is IntImm or kind is FloatImm) and bool(expr.value == value)
+
+
+def _no_zero(name: str, divisor: Any) -> None:
+    if type(divisor) is Broadcast:
+        divisor = divisor.value
+    if type(divisor) is IntImm and divisor.value == 0:
+        raise error.ValueError_(f"{name}: division by the constant 0")
+
+
+def _reject_bool_vector(value: Any) -> None:
+    if value.dtype == "handle":
+        raise error.TypeError_("arithmetic on a pointer (dtype handle) is not possible")
+
+
+def add(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs + rhs."""
+    if not (isinstance(lhs, PrimExpr) and isinstance(rhs, PrimExpr) and lhs.dtype == rhs.dtype):
+        pair = match(lhs, rhs)
+        if pair is None:
+            return NotImplemented
+        lhs, rhs = pair
+    left, right = type(lhs), type(rhs)
+    if right is IntImm:
+        if rhs.value == 0:
+            return lhs
+        if left is IntImm:
+            return _fold("Add", lhs, rhs) or Add(lhs, rhs)
+    elif left is IntImm:
+        if lhs.value == 0:
+            return rhs
+    elif left is FloatImm and right is FloatImm:
+        return _fold("Add", lhs, rhs)
+    elif lhs.dtype == "handle":
+        _reject_bool_vector(lhs)
+    return Add(lhs, rhs)
+
+
+def subtract(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs - rhs."""
+    if not (isinstance(lhs, PrimExpr) and isinstance(rhs, PrimExpr) and lhs.dtype == rhs.dtype):
+        pair = match(lhs, rhs)
+        if pair is None:
+            return NotImplemented
+        lhs, rhs = pair
+    left, right = type(lhs), type(rhs)
+    if right is IntImm:
+        if rhs.value == 0:
+            return lhs
+        if left is IntImm:
+            return _fold("Sub", lhs, rhs) or Sub(lhs, rhs)
+    elif left is FloatImm and right is FloatImm:
+        return _fold("Sub", lhs, rhs)
+    elif lhs.dtype == "handle":
+        _reject_bool_vector(lhs)
+    return Sub(lhs, rhs)
+
+
+def multiply(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs * rhs."""
+    if not (isinstance(lhs, PrimExpr) and isinstance(rhs, PrimExpr) and lhs.dtype == rhs.dtype):
+        pair = match(lhs, rhs)
+        if pair is None:
+            return NotImplemented
+        lhs, rhs = pair
+    left, right = type(lhs), type(rhs)
+    if right is IntImm:
+        if left is IntImm:
+            return _fold("Mul", lhs, rhs) or Mul(lhs, rhs)
+        if rhs.value == 1:
+            return lhs
+        if rhs.value == 0:
+            return rhs
+    elif left is IntImm:
+        if lhs.value == 1:
+            return rhs
+        if lhs.value == 0:
+            return lhs
+    elif right is FloatImm:
+        if left is FloatImm:
+            return _fold("Mul", lhs, rhs)
+        if rhs.value == 1.0:
+            return lhs
+    elif left is FloatImm and lhs.value == 1.0:
+        return rhs
+    elif lhs.dtype == "handle":
+        _reject_bool_vector(lhs)
+    return Mul(lhs, rhs)
+
+
+def _matched(name: str, lhs: Any, rhs: Any) -> tuple[Any, Any]:
+    """Matched operands of a named function (not an operator), which must be expressions."""
+    pair = match(lhs, rhs)
+    if pair is None:
+        raise error.TypeError_(
+            f"{name}: expected expressions or numbers, but got {type(lhs).__name__} and "
+            f"{type(rhs).__name__}"
+        )
+    return pair
+
+
+def _divide_ints(name: str, node: Any, lhs: Any, rhs: Any) -> Any:
+    _no_zero(name, rhs)
+    left, right = type(lhs), type(rhs)
+    modulo = name in ("truncmod", "floormod")
+    if right is IntImm and left is IntImm:
+        return _fold(node.__name__, lhs, rhs) or node(lhs, rhs)
+    if right is IntImm and rhs.value == 1:
+        return IntImm(rhs.dtype, 0) if modulo else lhs
+    if left is IntImm and lhs.value == 0:
+        return lhs
+    if right is FloatImm and left is FloatImm:
+        return _fold(node.__name__, lhs, rhs)
+    return node(lhs, rhs)
+
+
+def divide(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs / rhs, for floats."""
+    pair = match(lhs, rhs)
+    if pair is None:
+        return NotImplemented
+    lhs, rhs = pair
+    if _dtype.info(lhs.dtype).is_int:
+        raise error.TypeError_(
+            "/ on two integers is ambiguous: use tvm.tir.truncdiv (C), // or tvm.tir.floordiv "
+            "(Python), tvm.tir.indexdiv (both operands known not to be negative), or cast one "
+            "operand to a float"
+        )
+    if type(rhs) is FloatImm and rhs.value == 1.0:
+        return lhs
+    return _divide_ints("div", Div, lhs, rhs)
+
+
+def floordiv(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs // rhs, rounded toward minus infinity."""
+    pair = match(lhs, rhs)
+    if pair is None:
+        return NotImplemented
+    return _divide_ints("floordiv", FloorDiv, *pair)
+
+
+def floormod(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs % rhs, with the sign of rhs."""
+    pair = match(lhs, rhs)
+    if pair is None:
+        return NotImplemented
+    return _divide_ints("floormod", FloorMod, *pair)
+
+
+def truncdiv(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """lhs / rhs, rounded toward zero as in C."""
+    return _divide_ints("truncdiv", Div, *_matched("truncdiv", lhs, rhs))
+
+
+def truncmod(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """The remainder of `truncdiv`, with the sign of lhs."""
+    return _divide_ints("truncmod", Mod, *_matched("truncmod", lhs, rhs))
+
+
+def minimum(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """The lesser of two values; NaN when either is NaN."""
+    lhs, rhs = _matched("min", lhs, rhs)
+    if lhs is rhs:
+        return lhs
+    if type(lhs) is type(rhs) and type(lhs) in (IntImm, FloatImm):
+        return _fold("Min", lhs, rhs)
+    return Min(lhs, rhs)
+
+
+def maximum(lhs: Any, rhs: Any, span: object = None) -> Any:
+    """The greater of two values; NaN when either is NaN."""
+    lhs, rhs = _matched("max", lhs, rhs)
+    if lhs is rhs:
+        return lhs
+    if type(lhs) is type(rhs) and type(lhs) in (IntImm, FloatImm):
+        return _fold("Max", lhs, rhs)
+    return Max(lhs, rhs)
+
+
+def _compare(node: Any, lhs: Any, rhs: Any) -> Any:
+    if not (isinstance(lhs, PrimExpr) and isinstance(rhs, PrimExpr) and lhs.dtype == rhs.dtype):
+        pair = match(lhs, rhs)
+        if pair is None:
+            return NotImplemented
+        lhs, rhs = pair
+    kind = type(lhs)
+    if kind is type(rhs):
+        if kind is IntImm:
+            value = numeric.COMPARISONS[node.__name__](lhs.value, rhs.value)
+            return IntImm("bool", int(value))
+        if kind is FloatImm:
+            x = numeric.round_float(lhs.value, lhs.dtype)
+            y = numeric.round_float(rhs.value, rhs.dtype)
+            return IntImm("bool", int(numeric.COMPARISONS[node.__name__](x, y)))
+    return node(lhs, rhs)
+
+
+def less(lhs: Any, rhs: Any) -> Any:
+    """lhs < rhs."""
+    return _compare(LT, lhs, rhs)
+
+
+def less_equal(lhs: Any, rhs: Any) -> Any:
+    """lhs <= rhs."""
+    return _compare(LE, lhs, rhs)
+
+
+def greater(lhs: Any, rhs: Any) -> Any:
+    """lhs > rhs."""
+    return _compare(GT, lhs, rhs)
+
+
+def greater_equal(lhs: Any, rhs: Any) -> Any:
+    """lhs >= rhs."""
+    return _compare(GE, lhs, rhs)
+
+
+class _AgainstNone:
+    """What comparing an expression with None gives; it has no truth value."""
+
+    __slots__ = ("expr",)
+
+    def __init__(self, expr: Any) -> None:
+        self.expr = expr
+
+    def __bool__(self) -> bool:
+        raise error.ValueError_(
+            "an expression was compared with None: use `is None` or `is not None`"
+        )
+
+
+def equal(lhs: Any, rhs: Any) -> Any:
+    """lhs == rhs as an expression; its truth value is whether both are the same expression."""
+    if rhs is None:
+        return _AgainstNone(lhs)
+    try:
+        return _compare(EQ, lhs, rhs)
+    except error.TypeError_:
+        return lhs is rhs
+
+
+def not_equal(lhs: Any, rhs: Any) -> Any:
+    """lhs != rhs as an expression; its truth value is whether both are different expressions."""
+    if rhs is None:
+        return _AgainstNone(lhs)
+    try:
+        return _compare(NE, lhs, rhs)
+    except error.TypeError_:
+        return lhs is not rhs
+
+
+def _logical(name: str, lhs: Any, rhs: Any) -> tuple[Any, Any]:
+    lhs, rhs = convert(lhs), convert(rhs)
+    for item in (lhs, rhs):
+        if not _dtype.info(item.dtype).is_bool:
+            raise error.TypeError_(f"{name}: expected bool operands, but got {item.dtype}")
+    if lhs.dtype != rhs.dtype:
+        lhs, rhs = match_types(lhs, rhs)
+    return lhs, rhs
+
+
+def logical_and(lhs: Any, rhs: Any) -> Any:
+    """lhs and rhs, of bools."""
+    lhs, rhs = _logical("and", lhs, rhs)
+    if type(lhs) is IntImm:
+        return rhs if lhs.value else lhs
+    if type(rhs) is IntImm:
+        return lhs if rhs.value else rhs
+    return And(lhs, rhs)
+
+
+def logical_or(lhs: Any, rhs: Any) -> Any:
+    """lhs or rhs, of bools."""
+    lhs, rhs = _logical("or", lhs, rhs)
+    if type(lhs) is IntImm:
+        return lhs if lhs.value else rhs
+    if type(rhs) is IntImm:
+        return rhs if rhs.value else lhs
+    return Or(lhs, rhs)
+
+
+def logical_not(value: Any) -> Any:
+    """not value."""
+    value = convert(value)
+    if type(value) is IntImm and value.dtype == "bool":
+        return IntImm("bool", 1 - value.value)
+    return Not(value)
+
+
+def negate(value: Any) -> Any:
+    """-value."""
+    value = convert(value)
+    found = _dtype.info(value.dtype)
+    if type(value) is FloatImm:
+        return FloatImm(value.dtype, -value.value)
+    if type(value) is IntImm:
+        return subtract(IntImm(value.dtype, 0), value)
+    # -1 * x keeps the sign of zero right, 0 - x does not.
+    return multiply(value, const_of(-1, found.scalar)) if found.is_float else subtract(
+        const_of(0, value.dtype), value
+    )
+
+
+def select(condition: Any, true_value: Any, false_value: Any) -> Any:
+    """One of two values; a constant condition chooses at once."""
+    true_value, false_value = _matched("select", true_value, false_value)
+    condition = convert(condition)
+    if type(condition) is IntImm:
+        return true_value if condition.value else false_value
+    return Select(condition, true_value, false_value)
+
+
+def _bits(name: str, function: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
+    def operate(lhs: Any, rhs: Any, span: object = None) -> Any:
+        pair = match(lhs, rhs)
+        if pair is None:
+            return NotImplemented
+        lhs, rhs = pair
+        found = _dtype.info(lhs.dtype)
+        if not found.is_int:
+            raise error.TypeError_(f"{name}: expected integer operands, but got {lhs.dtype}")
+        if type(lhs) is IntImm and type(rhs) is IntImm:
+            return IntImm(found.text, numeric.wrap(function(lhs.value, rhs.value), found))
+        return Call(lhs.dtype, "tir." + name, [lhs, rhs])
+
+    operate.__name__ = operate.__qualname__ = name
+    operate.__doc__ = f"{name} of two integers."
+    return operate
+
+
+bitwise_and = _bits("bitwise_and", lambda a, b: a & b)
+bitwise_or = _bits("bitwise_or", lambda a, b: a | b)
+bitwise_xor = _bits("bitwise_xor", lambda a, b: a ^ b)
+
+
+def _shift(name: str, function: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
+    def operate(lhs: Any, rhs: Any, span: object = None) -> Any:
+        pair = match(lhs, rhs)
+        if pair is None:
+            return NotImplemented
+        lhs, rhs = pair
+        found = _dtype.info(lhs.dtype)
+        if not found.is_int:
+            raise error.TypeError_(f"{name}: expected integer operands, but got {lhs.dtype}")
+        if type(rhs) is IntImm:
+            if not 0 <= rhs.value < found.bits:
+                raise error.ValueError_(
+                    f"{name}: the amount must be in 0..{found.bits - 1} for {found.text}, but got "
+                    f"{rhs.value}"
+                )
+            if rhs.value == 0:
+                return lhs
+            if type(lhs) is IntImm:
+                return IntImm(found.text, numeric.wrap(function(lhs.value, rhs.value), found))
+        return Call(lhs.dtype, "tir." + name, [lhs, rhs])
+
+    operate.__name__ = operate.__qualname__ = name
+    operate.__doc__ = f"{name} of an integer; a constant amount must be less than its bits."
+    return operate
+
+
+shift_left = _shift("shift_left", lambda a, b: a << b)
+shift_right = _shift("shift_right", lambda a, b: a >> b)
+
+
+def bitwise_not(value: Any, span: object = None) -> Any:
+    """All bits of an integer inverted."""
+    value = convert(value)
+    found = _dtype.info(value.dtype)
+    if not found.is_int:
+        raise error.TypeError_(f"bitwise_not: expected an integer, but got {value.dtype}")
+    if type(value) is IntImm:
+        return IntImm(found.text, numeric.wrap(~value.value, found))
+    return Call(value.dtype, "tir.bitwise_not", [value])
+
+
+def _swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def operate(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    return operate
+
+
+def install(cls: Any) -> None:
+    """Give a class the operators, as methods."""
+    for name, function in (
+        ("add", add),
+        ("sub", subtract),
+        ("mul", multiply),
+        ("truediv", divide),
+        ("floordiv", floordiv),
+        ("mod", floormod),
+        ("and", bitwise_and),
+        ("or", bitwise_or),
+        ("xor", bitwise_xor),
+        ("lshift", shift_left),
+        ("rshift", shift_right),
+    ):
+        setattr(cls, f"__{name}__", function)
+        setattr(cls, f"__r{name}__", _swapped(function))
+    cls.__div__ = divide
+    cls.__lt__ = less
+    cls.__le__ = less_equal
+    cls.__gt__ = greater
+    cls.__ge__ = greater_equal
+    cls.__eq__ = equal
+    cls.__ne__ = not_equal
+    cls.__neg__ = negate
+    cls.__invert__ = bitwise_not
+    cls.astype = lambda self, dtype, span=None: cast(self, dtype)
+    cls.equal = lambda self, other, span=None: equal(self, other)
+    cls.__hash__ = object.__hash__
+
+
+install(ExprOp)
+
+
+def _iter_var_equal(self: Any, other: object) -> bool:
+    return self is other
+
+
+def is_string(expr: Any) -> bool:
+    """Whether `expr` is a text constant."""
+    return type(expr) is StringImm
