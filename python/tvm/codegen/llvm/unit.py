@@ -1,0 +1,125 @@
+"""One LLVM module in the making: what its functions share."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .machine import Machine
+
+# The type of the runtime function behind each slot (the classic backend API).
+SLOT_TYPES = {
+    "__TVMFuncCall": "i32 (ptr, ptr, ptr, i32, ptr, ptr)",
+    "__TVMAPISetLastError": "void (ptr)",
+    "__TVMBackendGetFuncFromEnv": "i32 (ptr, ptr, ptr)",
+    "__TVMBackendAllocWorkspace": "ptr (i32, i32, i64, i32, i32)",
+    "__TVMBackendFreeWorkspace": "i32 (i32, i32, ptr)",
+    "__TVMBackendParallelLaunch": "i32 (ptr, ptr, i32)",
+    "__TVMBackendParallelBarrier": "i32 (i32, ptr)",
+    "__tvm_module_ctx": "",
+}
+
+
+class Unit:
+    """Declarations, constants, slots and metadata of a module.
+
+    The runtime is reached through *slots*: pointer variables that whoever loads the module fills.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.functions: list[str] = []
+        self.slots: set[str] = set()
+        # names that call_extern asks for, and LLVM text that pragma import_llvm brings
+        self.foreign: set[str] = set()
+        self.imported: list[str] = []
+        # whether an innermost loop works on scalars, which LLVM may vectorise
+        self.scalar_loops = False
+        self.vector_code = False
+        self._globals: list[str] = []
+        self._declared: dict[str, str] = {}
+        self._strings: dict[bytes, str] = {}
+        self._metadata: list[str] = []
+        self._names: set[str] = set()
+        self._helpers: set[str] = set()
+        self._empty: str | None = None
+
+    def slot(self, name: str) -> str:
+        """The slot variable of this name."""
+        self.slots.add(name)
+        return f"@{name}"
+
+    def declare(self, name: str, signature: str) -> str:
+        """Declare a function once; `signature` has `@` where the name goes."""
+        self._declared.setdefault(name, "declare " + signature.replace("@", f"@{name}", 1))
+        return f"@{name}"
+
+    def string(self, text: str) -> str:
+        """A NUL-terminated constant."""
+        data = text.encode("utf-8", "replace").replace(b"\0", b"?") + b"\0"
+        name = self._strings.get(data)
+        if name is None:
+            name = f"@.str{len(self._strings)}"
+            self._strings[data] = name
+            body = "".join(
+                chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}"
+                for byte in data
+            )
+            self._globals.append(
+                f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{body}"'
+            )
+        return name
+
+    def add_global(self, line: str) -> None:
+        self._globals.append(line)
+
+    def metadata(self, text: str) -> str:
+        """A new metadata node; `!self` in the text stands for itself."""
+        name = f"!{len(self._metadata)}"
+        self._metadata.append(f"{name} = {text.replace('!self', name)}")
+        return name
+
+    def empty_metadata(self) -> str:
+        """The metadata node without content."""
+        if self._empty is None:
+            self._empty = self.metadata("!{}")
+        return self._empty
+
+    def unique(self, name: str) -> str:
+        """`name`, or `name` with a number when it is taken."""
+        found, number = name, 0
+        while found in self._names:
+            number += 1
+            found = f"{name}_{number}"
+        self._names.add(found)
+        return found
+
+    def helper(self, name: str, text: str) -> str:
+        """Add a private function once."""
+        if name not in self._helpers:
+            self._helpers.add(name)
+            self.functions.append(text)
+        return f"@{name}"
+
+    def text(self) -> str:
+        """The whole module."""
+        machine = self.machine
+        parts = [
+            f'target triple = "{machine.triple}"',
+            f'target datalayout = "{machine.data_layout}"',
+        ]
+        for name in sorted(self.slots):
+            # weak and dso_local-less, as classic loaders expect to find and fill them
+            parts.append(f"@{name} = weak global ptr null, align 8")
+        parts += self._globals
+        parts += self.functions
+        parts += self._declared.values()
+        parts.append("attributes #0 = { " + machine.attributes + " }")
+        parts += self._metadata
+        return "\n".join(parts) + "\n"
+
+
+def quote(name: str) -> str:
+    """`name` as a global symbol's name in LLVM text."""
+    if name.replace("_", "a").replace(".", "a").replace("$", "a").isalnum() and name.isascii():
+        return name
+    return '"' + "".join(c if c.isalnum() or c in "_. " else f"\\{ord(c):02X}" for c in name) + '"'
