@@ -1,17 +1,40 @@
 """The low-level language: loops, buffers, scalar and vector expressions."""
 
-from . import buffer, expr, function, numeric, operators, stmt, stmt_functor
+from ..ir.expr import PrimExpr
+from ..runtime import object_generic as _object_generic
+from . import buffer, expr, function, generic, numeric, op, operators, stmt, stmt_functor
 from .buffer import Buffer, decl_buffer
 from .expr import (
-    EQ, GE, GT, LE, LT, NE, Add, And, Any_ as Any, Broadcast, BufferLoad, Call, CallEffect, Cast,
-    CmpExpr, BinaryOpExpr, CommReducer, ConstExpr, DataProducer, Div, ExprOp, FloatImm, FloorDiv,
-    FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul, Not, Or, PrimExprWithOp,
-    ProducerLoad, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var,
+    EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, CallEffect, Cast,
+    CmpExpr, CommReducer, ConstExpr, DataProducer, Div, ExprOp, FloatImm, FloorDiv, FloorMod,
+    IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul, Not, Or, PrimExprWithOp, ProducerLoad,
+    Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var,
 )  # fmt: skip
-from ..ir.expr import PrimExpr
+from .expr import Any_ as Any
 from .function import PrimFunc
+from .op import *  # noqa: F403
 from .stmt import (
     Allocate, AllocateConst, AssertStmt, AttrStmt, Block, BlockRealize, BufferRealize, BufferRegion,
     BufferStore, DeclBuffer, Evaluate, For, ForKind, IfThenElse, LetStmt, MatchBufferRegion,
     Prefetch, ProducerRealize, ProducerStore, SeqStmt, Stmt, While, stmt_list, stmt_seq,
 )  # fmt: skip
+
+_object_generic.set_node_constructors(IntImm, FloatImm)
+
+_LAZY = {
+    "transform": "transform",
+    "ir_builder": "ir_builder",
+    "analysis": "analysis",
+    "interpreter": "interpreter",
+    "printer": "printer",
+    "verify": "verify",
+    "arg_table": "arg_table",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

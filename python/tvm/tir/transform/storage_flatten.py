@@ -1,0 +1,237 @@
+"""Storage flatten: accesses get one dimension, realised regions become allocations.
+
+    realize B([io*4 : 4], [0 : 8])      ->    B = allocate([32])
+        B[i, j] = A[i, j] + 1                 B_1[(i - io*4)*8 + j] = A_1[i*8 + j] + 1
+
+Positions are int32 while every position of the buffer provably fits, else int64.
+"""
+
+from __future__ import annotations
+
+from tvm import tir
+from tvm.arith.index_algebra import Algebra, Poly, add, const, multiply
+from tvm.ir.dtype import info
+from tvm.tir import Buffer, IntImm, PrimExpr, PrimFunc
+from tvm.tir.stmt_functor import StmtExprMutator
+
+from .function_pass import named
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_INT32_MAX = 2**31 - 1
+
+
+class _Flat:
+    """How a buffer lies in memory."""
+
+    __slots__ = ("buffer", "lows", "strides", "offset", "dtype")
+
+    def __init__(
+        self, buffer: Buffer, lows: list[Poly], strides: list[Poly], offset: Poly, dtype: str
+    ) -> None:
+        self.buffer = buffer
+        self.lows = lows
+        self.strides = strides
+        self.offset = offset
+        self.dtype = dtype
+
+
+class _Flatten(StmtExprMutator):
+    def __init__(self) -> None:
+        self.algebra = Algebra()
+        self.flat: dict[Buffer, _Flat] = {}
+        self.aligned: dict[Buffer, dict[int, tuple[int, int]]] = {}
+
+    # ---- layouts
+    def _layout(
+        self, buffer: Buffer, extents: Any, lows: list[Poly], outside: bool
+    ) -> _Flat:
+        algebra = self.algebra
+        sizes = [algebra.poly(extent) for extent in extents]
+        dtype = _index_type(buffer, extents)
+        strides: list[Poly]
+        if buffer.strides and outside:
+            strides = [algebra.poly(stride) for stride in buffer.strides]
+            size = None
+        else:
+            strides = []
+            step = const(1)
+            align = self.aligned.get(buffer, {})
+            for axis in range(len(sizes) - 1, -1, -1):
+                if axis in align:
+                    factor, offset = align[axis]
+                    # the least stride >= step that is offset modulo factor
+                    gap = algebra.floormod(
+                        add(add(const(factor + offset), step, -1), {}), const(factor), dtype
+                    )
+                    step = add(step, gap)
+                strides.append(step)
+                step = multiply(step, sizes[axis])
+            strides.reverse()
+            size = step
+        offset = algebra.poly(buffer.elem_offset) if outside else {}
+        if size is None:
+            # the span of a strided buffer: the last element's position, plus one
+            size = const(1)
+            for extent, stride in zip(sizes, strides):
+                size = add(size, multiply(add(extent, const(-1)), stride))
+        size = add(size, offset)
+        plain = (
+            outside and len(sizes) == 1 and not buffer.strides and not offset
+        )
+        if plain:
+            target = buffer
+        else:
+            target = Buffer(
+                buffer.data,
+                buffer.dtype,
+                (algebra.expr(size, dtype),),
+                (),
+                IntImm(dtype, 0),
+                buffer.name,
+                buffer.data_alignment,
+                1,
+                1,
+                (),
+            )
+        found = self.flat[buffer] = _Flat(target, lows, strides, offset, dtype)
+        return found
+
+    def _find(self, buffer: Buffer) -> _Flat:
+        found = self.flat.get(buffer)
+        if found is None:
+            found = self._layout(buffer, buffer.shape, [{} for _ in buffer.shape], True)
+        return found
+
+    def _position(self, buffer: Buffer, indices: Any) -> tuple[Buffer, tuple[PrimExpr, ...]]:
+        flat = self._find(buffer)
+        if len(indices) == 1 and flat.buffer is buffer:
+            index = indices[0]
+            if index.kinds & ~_LEAVES:
+                index = self._normal(index)
+            return buffer, (index,)
+        if any(info(index.dtype).lanes > 1 for index in indices):
+            return flat.buffer, (self._vector_position(flat, indices),)
+        algebra = self.algebra
+        total = flat.offset
+        for index, low, stride in zip(indices, flat.lows, flat.strides):
+            value = algebra.poly(index)
+            if low:
+                value = add(value, low, -1)
+            total = add(total, multiply(value, stride))
+        dtype = flat.dtype
+        if dtype != "int64" and any(index.dtype == "int64" for index in indices):
+            dtype = "int64"
+        return flat.buffer, (algebra.expr(total, dtype),)
+
+    def _normal(self, index: PrimExpr) -> PrimExpr:
+        if info(index.dtype).lanes > 1:
+            return index
+        return self.algebra.simplify(index)
+
+    def _vector_position(self, flat: _Flat, indices: Any) -> PrimExpr:
+        lanes = max(info(index.dtype).lanes for index in indices)
+        total: Any = self.algebra.expr(flat.offset, flat.dtype)
+        for index, low, stride in zip(indices, flat.lows, flat.strides):
+            value = tir.cast(index, flat.dtype) if info(index.dtype).lanes == 1 else index
+            step = self.algebra.expr(stride, flat.dtype)
+            if low:
+                value = value - self.algebra.expr(low, flat.dtype)
+            if type(value) is tir.Ramp:
+                value = tir.Ramp(value.base * step, value.stride * step, lanes)
+                total = tir.Ramp(total + value.base, value.stride, lanes)
+            elif type(total) is tir.Ramp:
+                total = tir.Ramp(total.base + value * step, total.stride, lanes)
+            else:
+                total = total + value * step
+        return total  # type: ignore[no-any-return]
+
+    # ---- nodes
+    def visit_for_(self, op: Any) -> Any:
+        self.algebra.bind(op.loop_var, op.min, op.extent)
+        return super().visit_for_(op)
+
+    def visit_buffer_load_(self, op: Any) -> Any:
+        buffer, indices = self._position(op.buffer, self._mutate_all(op.indices))
+        if buffer is op.buffer and all(a is b for a, b in zip(indices, op.indices)):
+            return op
+        return tir.BufferLoad(buffer, indices)
+
+    def visit_buffer_store_(self, op: Any) -> Any:
+        buffer, indices = self._position(op.buffer, self._mutate_all(op.indices))
+        value = self.visit(op.value)
+        if (
+            buffer is op.buffer
+            and value is op.value
+            and all(a is b for a, b in zip(indices, op.indices))
+        ):
+            return op
+        return tir.BufferStore(buffer, value, indices)
+
+    def visit_buffer_realize_(self, op: Any) -> Any:
+        algebra = self.algebra
+        lows = [algebra.poly(r.min) for r in op.bounds]
+        extents = [r.extent for r in op.bounds]
+        flat = self._layout(op.buffer, extents, lows, False)
+        body = self.visit(op.body)
+        return tir.Allocate(
+            op.buffer.data, op.buffer.dtype, flat.buffer.shape, op.condition, body
+        )
+
+    def visit_attr_stmt_(self, op: Any) -> Any:
+        node = op.node
+        if isinstance(node, Buffer):
+            if op.attr_key == "buffer_dim_align":
+                axis, factor, offset = [int(arg) for arg in op.value.args]
+                self.aligned.setdefault(node, {})[axis] = (factor, offset)
+                return self.visit(op.body)
+            return tir.AttrStmt(
+                node.data, op.attr_key, self.visit(op.value), self.visit(op.body)
+            )
+        return super().visit_attr_stmt_(op)
+
+
+_LEAVES = tir.Var.KIND | tir.SizeVar.KIND | tir.IntImm.KIND
+
+
+def _index_type(buffer: Buffer, extents: Any) -> str:
+    """int32 while every position fits, else int64."""
+    wide = any(extent.dtype == "int64" for extent in extents)
+    size = 1
+    for extent in extents:
+        if not isinstance(extent, IntImm):
+            # of one dimension the position is the index itself
+            return "int64" if wide or len(extents) > 1 or buffer.strides else "int32"
+        size *= max(extent.value, 1)
+    if buffer.strides:
+        size = 1
+        for extent, stride in zip(extents, buffer.strides):
+            if not isinstance(stride, IntImm):
+                return "int64"
+            size += abs(stride.value) * max(extent.value, 1)
+    return "int64" if wide or size > _INT32_MAX else "int32"
+
+
+def flatten_storage(func: PrimFunc) -> PrimFunc:
+    """Give every access one dimension and turn realised regions into allocations."""
+    return func.with_body(_Flatten()(func.body))
+
+
+StorageFlatten_ = named("StorageFlatten", flatten_storage)
+FlattenBuffer = named("FlattenBuffer", flatten_storage)
+
+
+def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> Any:
+    """The pass ``tir.StorageFlatten``.
+
+    Parameters
+    ----------
+    cache_line_size, create_bound_attribute
+        Accepted as classic programs give them; nothing depends on them.
+    """
+    return StorageFlatten_()
+
+
+__all__ = ["FlattenBuffer", "StorageFlatten", "flatten_storage"]
