@@ -2,8 +2,8 @@
  * Temporary memory of kernels: what the C functions TVMBackendAllocWorkspace and
  * TVMBackendFreeWorkspace stand on.
  */
-#ifndef TVM_LITE_RUNTIME_WORKSPACE_POOL_H_
-#define TVM_LITE_RUNTIME_WORKSPACE_POOL_H_
+#ifndef TVM_SRC_RUNTIME_WORKSPACE_POOL_H_
+#define TVM_SRC_RUNTIME_WORKSPACE_POOL_H_
 
 #include <cstdint>
 
@@ -16,4 +16,4 @@ int64_t WorkspaceBytesHeld();
 
 }  // namespace runtime
 }  // namespace tvm
-#endif  // TVM_LITE_RUNTIME_WORKSPACE_POOL_H_
+#endif  // TVM_SRC_RUNTIME_WORKSPACE_POOL_H_
