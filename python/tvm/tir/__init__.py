@@ -1,5 +1,6 @@
 """The low-level language: loops, buffers, scalar and vector expressions."""
 
+from ..ir.base import set_printer as _set_printer
 from ..ir.expr import PrimExpr
 from ..runtime import object_generic as _object_generic
 from . import buffer, expr, function, generic, numeric, op, operators, stmt, stmt_functor
@@ -38,3 +39,12 @@ def __getattr__(name: str) -> object:
 
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _to_text(node: object) -> str:
+    from .printer import to_text
+
+    return to_text(node)
+
+
+_set_printer(_to_text)

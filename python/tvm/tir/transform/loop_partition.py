@@ -1,0 +1,256 @@
+"""Loop partition: the guards of non-dividing factors leave the inner loops.
+
+    for io in range((n + 3) // 4):           for io in range(n // 4):
+        for ii in range(4):                      for ii in range(4):
+            if likely(io*4 + ii < n):   ->           B[io*4 + ii] = ...
+                B[io*4 + ii] = ...           for io in range((n + 3) // 4 - n // 4):
+                                                 for ii in range(n - (io + n // 4)*4):
+                                                     B[...] = ...
+
+Outermost loops come first. A parallel loop is not cut, its body gets both forms under one test.
+"""
+
+from __future__ import annotations
+
+from tvm import tir
+from tvm.arith.index_algebra import Algebra, Interval, Poly, add, const, constant
+from tvm.ir.transform import PassInfo
+from tvm.tir import ForKind, IntImm, PrimFunc, Var
+from tvm.tir.stmt_functor import StmtExprMutator, StmtExprVisitor
+
+from .fresh import fresh_copy
+from .function_pass import PrimFuncPass
+from .simplify import simplify_stmt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# how many copies of one statement the nested loops may make together
+MAX_COPIES = 16
+_DATA = 1
+_CALL = tir.Call.KIND & ~_DATA
+
+
+class _Guard:
+    """A test that is true from ``low`` on, and below ``high`` of the loop's variable."""
+
+    __slots__ = ("node", "low", "high")
+
+    def __init__(self, node: Any, low: Poly | None, high: Poly | None) -> None:
+        self.node = node
+        self.low = low
+        self.high = high
+
+
+class _FindGuards(StmtExprVisitor):
+    """The likely tests inside a loop, each with the part of the loop on which it is true."""
+
+    def __init__(self, algebra: Algebra, var: Var) -> None:
+        self.algebra = algebra
+        self.key = algebra.key(var)
+        self.inner: dict[str, Interval] = {}
+        self.found: dict[int, _Guard] = {}
+        self.refused: set[int] = set()
+
+    def visit_for_(self, op: Any) -> None:
+        algebra = self.algebra
+        key = algebra.key(op.loop_var)
+        low = algebra.poly(op.min)
+        high = add(add(low, algebra.poly(op.extent)), const(-1))
+        self.inner[key] = Interval(
+            algebra._interval(low, self.inner).low, algebra._interval(high, self.inner).high
+        )
+        super().visit_for_(op)
+        del self.inner[key]
+
+    def visit_let_stmt_(self, op: Any) -> None:
+        self.visit(op.value)
+        key = self.algebra.key(op.var)
+        self.inner[key] = Interval(None, None)
+        self.visit(op.body)
+        del self.inner[key]
+
+    def visit_call_(self, op: Any) -> None:
+        if getattr(op.op, "name", "") != "tir.likely":
+            super().visit_call_(op)
+            return
+        guard = self._solve(op)
+        if guard is None or id(op) in self.refused:
+            self.refused.add(id(op))
+            self.found.pop(id(op), None)
+        elif id(op) in self.found:
+            known = self.found[id(op)]
+            if known.low != guard.low or known.high != guard.high:
+                self.refused.add(id(op))
+                self.found.pop(id(op))
+        else:
+            self.found[id(op)] = guard
+
+    def _solve(self, node: Any) -> _Guard | None:
+        cond = node.args[0]
+        algebra = self.algebra
+        kind = type(cond)
+        if cond.kinds & _DATA or kind not in (tir.LT, tir.LE, tir.GT, tir.GE):
+            return None
+        a, b = algebra.poly(cond.a), algebra.poly(cond.b)
+        # the test is true when this is at least 1
+        if kind is tir.LT:
+            slack = add(b, a, -1)
+        elif kind is tir.LE:
+            slack = add(add(b, a, -1), const(1))
+        elif kind is tir.GT:
+            slack = add(a, b, -1)
+        else:
+            slack = add(add(a, b, -1), const(1))
+        coeff = slack.get((self.key,), 0)
+        if not coeff or any(self.key in m for m in slack if m != (self.key,)):
+            return None
+        rest = {m: c for m, c in slack.items() if m != (self.key,)}
+        if algebra._depends_poly(rest, self.key):
+            return None
+        least = algebra._interval(rest, self.inner).low
+        if least is None:
+            return None
+        dtype = "int64" if "int64" in (cond.a.dtype, cond.b.dtype) else cond.a.dtype
+        if coeff > 0:
+            # coeff * v + least >= 1
+            low = algebra.floordiv(add(const(coeff), least, -1), const(coeff), dtype)
+            return _Guard(node, low, None)
+        high = algebra.floordiv(add(least, const(-1)), const(-coeff), dtype)
+        return _Guard(node, None, add(high, const(1)))
+
+
+class _Assume(StmtExprMutator):
+    def __init__(self, nodes: set[int]) -> None:
+        self.nodes = nodes
+
+    def visit_call_(self, op: Any) -> Any:
+        if id(op) in self.nodes:
+            return IntImm("bool", 1)
+        return super().visit_call_(op)
+
+
+class _Partition(StmtExprMutator):
+    def __init__(self) -> None:
+        self.algebra = Algebra()
+        self.copies = 1
+        self.changed = False
+
+    def visit_for_(self, op: Any) -> Any:
+        if not op.body.kinds & _CALL:
+            self.algebra.bind(op.loop_var, op.min, op.extent)
+            return op
+        parts = self._cut(op) if self.copies < MAX_COPIES else None
+        if parts is None:
+            self.algebra.bind(op.loop_var, op.min, op.extent)
+            return super().visit_for_(op)
+        self.changed = True
+        self.copies *= 2
+        out: list[Any] = []
+        for part in parts:
+            part = self._descend(part)
+            out += part.seq if type(part) is tir.SeqStmt else [part]
+        self.copies //= 2
+        return out[0] if len(out) == 1 else tir.SeqStmt(out)
+
+    def _descend(self, loop: Any) -> Any:
+        """Go on inside a part, which is not cut again itself."""
+        self.algebra.bind(loop.loop_var, loop.min, loop.extent)
+        body = self.visit(loop.body)
+        if body is loop.body:
+            return loop
+        return tir.For(
+            loop.loop_var, loop.min, loop.extent, loop.kind, body, None, loop.annotations
+        )
+
+    def _cut(self, op: Any) -> list[Any] | None:
+        if op.kind is ForKind.THREAD_BINDING:
+            return None
+        algebra = self.algebra
+        finder = _FindGuards(algebra, op.loop_var)
+        finder.visit(op.body)
+        if not finder.found:
+            return None
+        dtype = op.loop_var.dtype
+        begin = algebra.poly(op.min)
+        end = add(begin, algebra.poly(op.extent))
+        low, high = begin, end
+        for guard in finder.found.values():
+            if guard.low is not None:
+                low = algebra.minmax(low, guard.low, True, dtype)
+            if guard.high is not None:
+                high = algebra.minmax(high, guard.high, False, dtype)
+        size = constant(add(high, low, -1))
+        if size is not None and size <= 0:
+            return None
+        if low == begin and high == end:
+            # already true everywhere: no part is left over
+            return [self._part(op, begin, end, set(finder.found), False)]
+        # lists of constant length are needed to write loops out and for vectors
+        if op.kind in (ForKind.VECTORIZED, ForKind.UNROLLED) and (
+            size is None or constant(add(end, begin, -1)) is None
+        ):
+            if op.kind is ForKind.VECTORIZED:
+                op = tir.For(op.loop_var, op.min, op.extent, ForKind.SERIAL, op.body)
+            else:
+                return None
+        if size is None:
+            # the middle may be empty, and its ends may cross the loop's
+            high = algebra.minmax(high, begin, True, dtype)
+            low = algebra.minmax(low, high, False, dtype)
+        proved = set(finder.found)
+        if op.kind is ForKind.PARALLEL:
+            return [self._both(op, low, high, begin, end, proved)]
+        parts = []
+        if low != begin:
+            parts.append(self._part(op, begin, low, set(), True))
+        parts.append(self._part(op, low, high, proved, False))
+        if high != end:
+            parts.append(self._part(op, high, end, set(), True))
+        return parts
+
+    def _part(self, op: Any, begin: Poly, end: Poly, proved: set[int], copy: bool) -> Any:
+        algebra = self.algebra
+        dtype = op.loop_var.dtype
+        extent = algebra.expr(add(end, begin, -1), dtype)
+        body = _Assume(proved).visit(op.body) if proved else op.body
+        var = op.loop_var
+        if copy or begin:
+            var = Var(op.loop_var.name, dtype)
+            value = var if not begin else tir.add(var, algebra.expr(begin, dtype))
+            body = fresh_copy(body, {op.loop_var: value}) if copy else tir.stmt_functor.substitute(
+                body, {op.loop_var: value}
+            )
+        return tir.For(var, IntImm(dtype, 0), extent, op.kind, body, None, op.annotations)
+
+    def _both(
+        self, op: Any, low: Poly, high: Poly, begin: Poly, end: Poly, proved: set[int]
+    ) -> Any:
+        """Both forms of the body under one test."""
+        algebra = self.algebra
+        dtype = op.loop_var.dtype
+        test: Any = None
+        if low != begin:
+            test = tir.GE(op.loop_var, algebra.expr(low, dtype))
+        if high != end:
+            upper = tir.LT(op.loop_var, algebra.expr(high, dtype))
+            test = upper if test is None else tir.And(test, upper)
+        body = tir.IfThenElse(test, _Assume(proved).visit(op.body), fresh_copy(op.body))
+        return tir.For(op.loop_var, op.min, op.extent, op.kind, body, None, op.annotations)
+
+
+def partition(func: PrimFunc) -> PrimFunc:
+    """Cut loops so that likely tests are true in the largest part, and leave them out there."""
+    if not (func.body.kinds & _CALL and func.body.kinds & tir.For.KIND):
+        return func
+    rewriter = _Partition()
+    body = rewriter(func.body)
+    if not rewriter.changed:
+        return func
+    return func.with_body(simplify_stmt(body))
+
+
+def LoopPartition() -> PrimFuncPass:
+    """The pass ``tir.LoopPartition``."""
+    return PrimFuncPass(lambda func, mod, ctx: partition(func), PassInfo(0, "tir.LoopPartition"))
