@@ -38,7 +38,11 @@ struct PyCallableFunc : runtime::PackedFuncObj {
   PyObject* callable;         // one reference; NULL once a garbage collection has cleared it
   PackedFuncObject* wrapper;  // borrowed: the living PackedFunc over this function, if any
 };
-bool IsPyCallable(const runtime::PackedFuncObj* func);
+int PyCallableCall(runtime::PackedFuncObj* self, const TVMValue* args, const int* type_codes,
+                   int num_args, TVMValue* ret, int* ret_type_code);
+inline bool IsPyCallable(const runtime::PackedFuncObj* func) {
+  return func->call == PyCallableCall;
+}
 inline PyCallableFunc* AsPyCallable(runtime::PackedFuncObj* func) {
   return static_cast<PyCallableFunc*>(func);
 }
@@ -46,10 +50,24 @@ inline PyCallableFunc* AsPyCallable(runtime::PackedFuncObj* func) {
 PyObject* CallPyCallable(PyCallableFunc* func, PyObject* const* args, Py_ssize_t num_args);
 int64_t NumPyCallables();  // alive, for _core.stat
 
-// ---- values.cc ---------------------------------------------------------------------------------
+// ---- normalise.cc ------------------------------------------------------------------------------
 // What the other side of the border sees of o, as a Python object: lists become Arrays, bytes
 // become bytearrays and so on; o itself when it crosses unchanged. New reference.
 PyObject* Normalise(PyObject* o, bool inside_container);
+// False for everything that is surely no foreign tensor: asking for its protocols is slow.
+bool MayBeTensor(PyObject* o);
+// ctypes.c_void_p, the Python side of an opaque handle. ctypes is loaded when the first handle
+// comes to Python.
+bool IsVoidPointer(PyObject* o);
+bool VoidPointerFromPy(PyObject* o, void** out);
+PyObject* VoidPointerToPy(void* pointer);
+
+// ---- values.cc ---------------------------------------------------------------------------------
+// OverflowError when o needs more than 64 bits.
+bool IntToInt64(PyObject* o, int64_t* out);
+// Puts "name: argument i: " before the message of a failed conversion. Errors of classes that are
+// not made from one text (of user code, say) stay as they are.
+void AddArgumentContext(runtime::PackedFuncObj* func, Py_ssize_t index);
 // Borrows what is in the cell; new reference.
 PyObject* ValueToPy(TVMValue value, int type_code);
 // The result of a Python callee as a cell that owns what is in it; text lives until the next call

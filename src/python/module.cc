@@ -1,0 +1,356 @@
+// The type tvm.runtime.Module, and modules of compiled functions.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "border.h"
+
+namespace tvm {
+namespace python {
+
+PyTypeObject* ModuleType = nullptr;
+
+using runtime::Object;
+using runtime::PackedFuncObj;
+
+namespace {
+
+const char kEntry[] = "__tvm_main__";
+
+inline ModuleObject* Self(PyObject* o) { return reinterpret_cast<ModuleObject*>(o); }
+
+const char* TypeKey(PyObject* o) {
+  const char* key = "";
+  if (TVMModTypeKey(Self(o)->handle, &key) != 0) TVMErrorClear();
+  return key;
+}
+
+PyObject* FunctionNames(PyObject* o) {
+  int n = 0;
+  const char** names = nullptr;
+  if (TVMModListFunctions(Self(o)->handle, &n, &names) != 0) return RaiseLastError();
+  PyObject* list = PyList_New(n);
+  for (int i = 0; list != nullptr && i < n; ++i) {
+    PyObject* name = PyUnicode_FromString(names[i]);
+    if (name == nullptr || PyList_SetItem(list, i, name) != 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+// "a module of type llvm has no function 'x'; it has 'a', 'b'"
+PyObject* RaiseMissing(PyObject* o, const char* name) {
+  PyObject* names = FunctionNames(o);
+  if (names == nullptr) return nullptr;
+  if (PyList_GET_SIZE(names) == 0) {
+    Py_DECREF(names);
+    return RaiseKind("AttributeError", "a module of type %.100s has no function '%.200s'",
+                     TypeKey(o), name);
+  }
+  std::string all;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
+    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(names, i));
+    if (text == nullptr) PyErr_Clear();
+    all += (i == 0 ? "'" : ", '") + std::string(text == nullptr ? "?" : text) + "'";
+  }
+  Py_DECREF(names);
+  return RaiseKind("AttributeError",
+                   "a module of type %.100s has no function '%.200s'; it has %.2000s", TypeKey(o),
+                   name, all.c_str());
+}
+
+// New reference; NULL with an exception.
+TVMFunctionHandle FindFunction(PyObject* o, const char* name, bool query_imports) {
+  TVMFunctionHandle func = nullptr;
+  if (TVMModGetFunction(Self(o)->handle, name, query_imports ? 1 : 0, &func) != 0) {
+    RaiseLastError();
+    return nullptr;
+  }
+  if (func == nullptr) RaiseMissing(o, name);
+  return func;
+}
+
+PyObject* Call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (kwnames != nullptr && PyTuple_GET_SIZE(kwnames) != 0) {
+    return RaiseKind("TypeError", "a module takes no keyword arguments, got %R",
+                     PyTuple_GET_ITEM(kwnames, 0));
+  }
+  ModuleObject* self = Self(o);
+  PackedFuncObj* entry = __atomic_load_n(&self->entry, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(entry == nullptr, 0)) {
+    entry = static_cast<PackedFuncObj*>(FindFunction(o, kEntry, false));
+    if (entry == nullptr) return nullptr;
+    PackedFuncObj* expected = nullptr;
+    if (!__atomic_compare_exchange_n(&self->entry, &expected, entry, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+      entry->DecRef();
+      entry = expected;
+    }
+  }
+  return CallPackedFunc(entry, args, PyVectorcall_NARGS(nargsf));
+}
+
+void Dealloc(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  ModuleObject* self = Self(o);
+  if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(o);
+  if (self->entry != nullptr) self->entry->DecRef();
+  if (self->handle != nullptr) static_cast<Object*>(self->handle)->DecRef();
+  auto release = reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free));
+  release(o);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* Make(PyTypeObject* type, TVMModuleHandle handle) {
+  auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+  PyObject* o = allocate(type, 0);
+  if (o == nullptr) {
+    static_cast<Object*>(handle)->DecRef();
+    return nullptr;
+  }
+  Self(o)->handle = handle;
+  Self(o)->vectorcall = Call;
+  return o;
+}
+
+PyObject* New(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  if (PyTuple_GET_SIZE(args) != 1 || (kwargs != nullptr && PyDict_Size(kwargs) != 0) ||
+      !IsInstance(PyTuple_GET_ITEM(args, 0), ModuleType)) {
+    return RaiseKind("TypeError",
+                     "Module(module) takes one module; tvm.build and tvm.runtime.load_module "
+                     "make new ones");
+  }
+  TVMModuleHandle handle = Self(PyTuple_GET_ITEM(args, 0))->handle;
+  static_cast<Object*>(handle)->IncRef();
+  return Make(type, handle);
+}
+
+PyObject* GetFunction(PyObject* o, PyObject* args, PyObject* kwargs) {
+  static char name_key[] = "name";
+  static char imports_key[] = "query_imports";
+  static char* keys[] = {name_key, imports_key, nullptr};
+  const char* name = nullptr;
+  int query_imports = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|p:get_function", keys, &name, &query_imports)) {
+    return nullptr;
+  }
+  TVMFunctionHandle func = FindFunction(o, name, query_imports != 0);
+  return func == nullptr ? nullptr : WrapPackedFunc(func);
+}
+
+PyObject* Subscript(PyObject* o, PyObject* key) {
+  const char* name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : nullptr;
+  if (name == nullptr) {
+    if (PyErr_Occurred()) return nullptr;
+    return RaiseKind("TypeError", "module[name]: expected the name of a function, got %R", key);
+  }
+  TVMFunctionHandle func = FindFunction(o, name, false);
+  return func == nullptr ? nullptr : WrapPackedFunc(func);
+}
+
+PyObject* ImportModule(PyObject* o, PyObject* other) {
+  if (!IsInstance(other, ModuleType)) {
+    return RaiseKind("TypeError", "import_module: expected a Module, got %.200R",
+                     reinterpret_cast<PyObject*>(Py_TYPE(other)));
+  }
+  if (TVMModImport(Self(o)->handle, Self(other)->handle) != 0) return RaiseLastError();
+  Py_RETURN_NONE;
+}
+
+PyObject* ListFunctions(PyObject* o, PyObject*) { return FunctionNames(o); }
+
+PyObject* SameAs(PyObject* self, PyObject* other) {
+  return PyBool_FromLong(IsInstance(other, ModuleType) &&
+                         Self(self)->handle == Self(other)->handle);
+}
+
+PyObject* GetImports(PyObject* o, void*) {
+  int n = 0;
+  if (TVMModNumImports(Self(o)->handle, &n) != 0) return RaiseLastError();
+  PyObject* imports = PyTuple_New(n);
+  for (int i = 0; imports != nullptr && i < n; ++i) {
+    TVMModuleHandle handle = nullptr;
+    PyObject* module =
+        TVMModGetImport(Self(o)->handle, i, &handle) == 0 ? WrapModule(handle) : RaiseLastError();
+    if (module == nullptr || PyTuple_SetItem(imports, i, module) != 0) Py_CLEAR(imports);
+  }
+  PyObject* cls = ContainerClass("Array");
+  if (imports == nullptr || cls == nullptr) return imports;
+  PyObject* array = PyObject_CallFunctionObjArgs(cls, imports, nullptr);
+  Py_DECREF(imports);
+  return array;
+}
+
+PyObject* GetTypeKey(PyObject* o, void*) { return PyUnicode_FromString(TypeKey(o)); }
+PyObject* GetEntryName(PyObject*, void*) { return PyUnicode_FromString(kEntry); }
+PyObject* GetHandle(PyObject* o, void*) { return PyLong_FromVoidPtr(Self(o)->handle); }
+
+PyObject* Repr(PyObject* o) {
+  return PyUnicode_FromFormat("<tvm.runtime.Module of type %.100s at %p>", TypeKey(o),
+                              Self(o)->handle);
+}
+
+PyObject* Compare(PyObject* a, PyObject* b, int op) {
+  if ((op != Py_EQ && op != Py_NE) || !IsInstance(b, ModuleType)) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong((Self(a)->handle == Self(b)->handle) == (op == Py_EQ));
+}
+
+Py_hash_t Hash(PyObject* o) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(Self(o)->handle) >> 4);
+}
+
+PyGetSetDef getset[] = {
+    {"type_key", GetTypeKey, nullptr, "What made the module: 'llvm', 'c', 'library' ...", nullptr},
+    {"entry_name", GetEntryName, nullptr, "The name that the entry function answers to.", nullptr},
+    {"imported_modules", GetImports, nullptr, "The modules that this one imports.", nullptr},
+    {"handle_value", GetHandle, nullptr, "The address of the native module object, as an int.",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMethodDef methods[] = {
+    {"get_function", AsCFunction(GetFunction), METH_VARARGS | METH_KEYWORDS,
+     "get_function($self, /, name, query_imports=False)\n--\n\n"
+     "The function called name; AttributeError when there is none."},
+    {"import_module", ImportModule, METH_O,
+     "import_module($self, module, /)\n--\n\nLet the functions of module be found from this one."},
+    {"_list_functions", ListFunctions, METH_NOARGS,
+     "_list_functions($self, /)\n--\n\nThe names of the module's own functions."},
+    {"same_as", SameAs, METH_O,
+     "same_as($self, other, /)\n--\n\nWhether other is the same native module."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ModuleObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ModuleObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+const char doc[] =
+    "Functions that belong together: the result of a build, or a loaded library.\n\n"
+    "module[name] is a function; calling the module calls its entry function.";
+
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc)},
+                       {Py_tp_new, AsSlot(New)},
+                       {Py_tp_dealloc, AsSlot(Dealloc)},
+                       {Py_tp_call, AsSlot(PyVectorcall_Call)},
+                       {Py_tp_repr, AsSlot(Repr)},
+                       {Py_tp_richcompare, AsSlot(Compare)},
+                       {Py_tp_hash, AsSlot(Hash)},
+                       {Py_mp_subscript, AsSlot(Subscript)},
+                       {Py_tp_getset, getset},
+                       {Py_tp_methods, methods},
+                       {Py_tp_members, members},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"tvm.runtime.module.Module", sizeof(ModuleObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+
+// One entry of table_module's list. The pointers are borrowed from the list's objects.
+bool ReadFunction(PyObject* item, TVMTableFunction* out) {
+  PyObject *address = nullptr, *table = nullptr;
+  if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "sOO", &out->name, &address, &table)) {
+    PyErr_Clear();
+    RaiseKind("TypeError", "table_module: expected (name, address, table), got %R", item);
+    return false;
+  }
+  void* body = PyLong_AsVoidPtr(address);
+  if (body == nullptr) {
+    if (!PyErr_Occurred()) RaiseKind("ValueError", "table_module: %.200s has no code", out->name);
+    return false;
+  }
+  if (!PyBytes_Check(table)) {
+    RaiseKind("TypeError", "table_module: the table of %.200s must be bytes, got %R", out->name,
+              table);
+    return false;
+  }
+  out->body = reinterpret_cast<int32_t (*)(const uint64_t*)>(body);
+  out->table = PyBytes_AS_STRING(table);
+  out->table_size = static_cast<size_t>(PyBytes_GET_SIZE(table));
+  return true;
+}
+
+PyObject* TableModule(PyObject*, PyObject* args, PyObject* kwargs) {
+  static char keys_text[][10] = {"type_key", "functions", "entry", "holder"};
+  static char* keys[] = {keys_text[0], keys_text[1], keys_text[2], keys_text[3], nullptr};
+  const char *type_key = nullptr, *entry = nullptr;
+  PyObject *functions = nullptr, *holder = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|zO:table_module", keys, &type_key, &functions,
+                                   &entry, &holder)) {
+    return nullptr;
+  }
+  PyObject* items = PySequence_Tuple(functions);
+  if (items == nullptr) return nullptr;
+  std::vector<TVMTableFunction> table(static_cast<size_t>(PyTuple_GET_SIZE(items)));
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (!ReadFunction(PyTuple_GET_ITEM(items, static_cast<Py_ssize_t>(i)), &table[i])) {
+      Py_DECREF(items);
+      return nullptr;
+    }
+  }
+  void* box = BoxNew(holder);
+  TVMModuleHandle handle = nullptr;
+  if (box != nullptr && TVMTableModuleCreate(type_key, table.data(), static_cast<int>(table.size()),
+                                             entry, box, BoxDrop, &handle) != 0) {
+    // Creation failed: the holder is still ours.
+    RaiseLastError();
+    PyObject* exc = TakeException();
+    BoxDrop(box);
+    RestoreException(exc);
+  }
+  Py_DECREF(items);
+  return handle == nullptr ? nullptr : WrapModule(handle);
+}
+
+PyObject* LoadModule(PyObject*, PyObject* args, PyObject* kwargs) {
+  static char path_key[] = "path";
+  static char format_key[] = "fmt";
+  static char* keys[] = {path_key, format_key, nullptr};
+  PyObject* path = nullptr;
+  const char* format = "";
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|s:load_module", keys, PyUnicode_FSConverter,
+                                   &path, &format)) {
+    return nullptr;
+  }
+  TVMModuleHandle handle = nullptr;
+  PyThreadState* state = PyEval_SaveThread();
+  int rc = TVMModLoadFromFile(PyBytes_AS_STRING(path), format, &handle);
+  PyEval_RestoreThread(state);
+  Py_DECREF(path);
+  return rc != 0 ? RaiseLastError() : WrapModule(handle);
+}
+
+PyObject* ModuleHolder(PyObject*, PyObject* module) {
+  if (!IsInstance(module, ModuleType)) {
+    return RaiseKind("TypeError", "module_holder: expected a Module, got %R", module);
+  }
+  void* box = nullptr;
+  if (TVMModGetHolder(Self(module)->handle, &box) != 0) return RaiseLastError();
+  PyObject* held = BoxGet(box);
+  return Py_NewRef(held == nullptr ? Py_None : held);
+}
+
+PyMethodDef functions[] = {
+    {"table_module", AsCFunction(TableModule), METH_VARARGS | METH_KEYWORDS,
+     "table_module($module, /, type_key, functions, entry=None, holder=None)\n--\n\n"
+     "A Module of compiled functions, each given as (name, address, argument table)."},
+    {"load_module", AsCFunction(LoadModule), METH_VARARGS | METH_KEYWORDS,
+     "load_module($module, /, path, fmt='')\n--\n\nA Module from a file."},
+    {"module_holder", ModuleHolder, METH_O,
+     "module_holder($module, module, /)\n--\n\n"
+     "The Python object that keeps a module's code; None when there is none."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* WrapModule(TVMModuleHandle handle) {
+  return handle == nullptr ? nullptr : Make(ModuleType, handle);
+}
+
+int InitModule(PyObject* module) {
+  PyObject* type = PyType_FromModuleAndSpec(module, &spec, nullptr);
+  if (type == nullptr) return -1;
+  ModuleType = reinterpret_cast<PyTypeObject*>(type);
+  if (PyModule_AddType(module, ModuleType) != 0) return -1;
+  return PyModule_AddFunctions(module, functions);
+}
+
+}  // namespace python
+}  // namespace tvm

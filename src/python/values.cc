@@ -1,0 +1,510 @@
+// Values across the border. Whatever the callee is, an argument is normalised by the same rules
+// (Normalise); the first lines of SetArg are shortcuts for the types that calls are made of.
+#include <cstring>
+#include <string>
+
+#include "border.h"
+
+namespace tvm {
+namespace python {
+
+using runtime::Object;
+using runtime::PackedFuncObj;
+
+bool IntToInt64(PyObject* o, int64_t* out) {
+  *out = PyLong_AsLongLong(o);
+  if (__builtin_expect(*out != -1, 1) || !PyErr_Occurred()) return true;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    PyErr_Clear();
+    PyObject* bits = PyObject_CallMethod(o, "bit_length", nullptr);
+    if (bits == nullptr) return false;
+    RaiseKind("OverflowError", "an integer of %S bits does not fit the 64 bits of an argument",
+              bits);
+    Py_DECREF(bits);
+  }
+  return false;
+}
+
+namespace {
+
+// What an argument needs beyond its cell, until the call is over.
+enum class TempKind { kNothing, kTensor, kObject, kPython, kBuffer };
+struct Temp {
+  TempKind kind;
+  TVMByteArray bytes;
+  union {
+    BorrowedTensor tensor;
+    Object* object;    // one reference
+    PyObject* python;  // one reference
+    Py_buffer buffer;
+  };
+};
+
+struct Call {
+  PackedFuncObj* func;
+  TVMValue* values;
+  int* codes;
+  Temp* temps;
+  int num_temps;
+
+  Temp* Add(TempKind kind) {
+    Temp* t = &temps[num_temps++];
+    t->kind = kind;
+    return t;
+  }
+};
+
+constexpr int kInlineArgs = 8;
+// An argument takes one Temp at most for its Python object and one for its native one.
+constexpr int kTempsPerArg = 2;
+
+void Release(Call* call) {
+  for (int i = 0; i < call->num_temps; ++i) {
+    Temp* t = &call->temps[i];
+    switch (t->kind) {
+      case TempKind::kNothing:
+        break;
+      case TempKind::kTensor:
+        ReleaseTensor(&t->tensor);
+        break;
+      case TempKind::kObject:
+        t->object->DecRef();
+        break;
+      case TempKind::kPython:
+        Py_DECREF(t->python);
+        break;
+      case TempKind::kBuffer:
+        PyBuffer_Release(&t->buffer);
+        break;
+    }
+  }
+}
+
+inline bool SetInt(PyObject* o, TVMValue* value, int* code) {
+  *code = kTVMArgInt;
+  return IntToInt64(o, &value->v_int64);
+}
+
+// Text as a C string; false without an exception when it cannot be one (NUL inside, surrogates).
+bool SetText(PyObject* o, TVMValue* value, int* code) {
+  Py_ssize_t size = 0;
+  value->v_str = PyUnicode_AsUTF8AndSize(o, &size);
+  *code = kTVMStr;
+  if (__builtin_expect(value->v_str != nullptr, 1)) {
+    return static_cast<size_t>(size) == strlen(value->v_str);
+  }
+  PyErr_Clear();
+  return false;
+}
+
+// A value that Normalise made. *native receives a new reference when an object had to be made;
+// everything else in the cell is borrowed from o.
+bool SetNormalised(PyObject* o, TVMValue* value, int* code, TVMByteArray* bytes, Object** native) {
+  *native = nullptr;
+  if (o == Py_None) {
+    value->v_handle = nullptr;
+    *code = kTVMNullptr;
+    return true;
+  }
+  if (PyLong_Check(o)) return SetInt(o, value, code);
+  if (PyFloat_Check(o)) {
+    value->v_float64 = PyFloat_AsDouble(o);
+    *code = kTVMArgFloat;
+    return true;
+  }
+  if (PyUnicode_Check(o) && SetText(o, value, code)) return true;
+  if (PyByteArray_Check(o)) {
+    bytes->data = PyByteArray_AS_STRING(o);
+    bytes->size = static_cast<size_t>(PyByteArray_GET_SIZE(o));
+    value->v_handle = bytes;
+    *code = kTVMBytes;
+    return true;
+  }
+  if (IsNDArray(o)) {
+    value->v_handle = TensorOf(o);
+    *code = kTVMNDArrayHandle;
+    return true;
+  }
+  if (IsInstance(o, PackedFuncType)) {
+    value->v_handle = reinterpret_cast<PackedFuncObject*>(o)->func;
+    *code = kTVMPackedFuncHandle;
+    return true;
+  }
+  if (IsInstance(o, ModuleType)) {
+    value->v_handle = reinterpret_cast<ModuleObject*>(o)->handle;
+    *code = kTVMModuleHandle;
+    return true;
+  }
+  if (IsInstance(o, DeviceType)) {
+    value->v_device = reinterpret_cast<DeviceObject*>(o)->device;
+    *code = kDLDevice;
+    return true;
+  }
+  if (IsVoidPointer(o)) {
+    *code = kTVMOpaqueHandle;
+    return VoidPointerFromPy(o, &value->v_handle);
+  }
+  TVMObjectHandle handle = nullptr;
+  if (hook_classes.shape_tuple != nullptr && IsInstance(o, hook_classes.shape_tuple)) {
+    ShapeBuffer shape;
+    if (!shape.FromPy(o)) return false;
+    if (TVMShapeTupleCreate(shape.data(), shape.size(), &handle) != 0) {
+      RaiseLastError();
+      return false;
+    }
+  } else {
+    handle = HolderFromPy(o);
+    if (handle == nullptr) return false;
+  }
+  *native = static_cast<Object*>(handle);
+  value->v_handle = handle;
+  *code = kTVMObjectHandle;
+  return true;
+}
+
+// Types whose instances BorrowTensor has taken: they skip the questions before it. Entries are
+// never replaced and keep their type alive, so reading needs no lock.
+constexpr int kTensorTypes = 4;
+PyTypeObject* tensor_types[kTensorTypes];
+
+bool IsTensorType(PyTypeObject* type) {
+  for (PyTypeObject*& t : tensor_types) {
+    if (__atomic_load_n(&t, __ATOMIC_ACQUIRE) == type) return true;
+  }
+  return false;
+}
+
+void RememberTensorType(PyTypeObject* type) {
+  for (PyTypeObject*& slot : tensor_types) {
+    PyTypeObject* expected = nullptr;
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
+    if (__atomic_compare_exchange_n(&slot, &expected, type, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      return;
+    }
+    Py_DECREF(reinterpret_cast<PyObject*>(type));
+    if (expected == type) return;
+  }
+}
+
+// 1: set; 0: not a tensor; -1: exception.
+int SetTensor(PyObject* o, TVMValue* value, int* code, Call* call) {
+  Temp* t = &call->temps[call->num_temps];
+  int rc = BorrowTensor(o, &t->tensor);
+  if (rc != 1) return rc;
+  t->kind = TempKind::kTensor;
+  ++call->num_temps;
+  if (t->tensor.owned != nullptr) {
+    value->v_handle = t->tensor.owned;
+    *code = kTVMNDArrayHandle;
+  } else {
+    value->v_handle = &t->tensor.tensor;
+    *code = kTVMDLTensorHandle;
+  }
+  return 1;
+}
+
+bool SetBytes(PyObject* o, TVMValue* value, int* code, Call* call) {
+  Temp* t = call->Add(TempKind::kNothing);
+  t->bytes.data = PyBytes_AS_STRING(o);
+  t->bytes.size = static_cast<size_t>(PyBytes_GET_SIZE(o));
+  value->v_handle = &t->bytes;
+  *code = kTVMBytes;
+  return true;
+}
+
+// The buffer keeps other threads from resizing the array while the GIL is released.
+bool SetByteArray(PyObject* o, TVMValue* value, int* code, Call* call) {
+  Temp* t = &call->temps[call->num_temps];
+  if (PyObject_GetBuffer(o, &t->buffer, PyBUF_SIMPLE) != 0) return false;
+  t->kind = TempKind::kBuffer;
+  ++call->num_temps;
+  t->bytes.data = static_cast<const char*>(t->buffer.buf);
+  t->bytes.size = static_cast<size_t>(t->buffer.len);
+  value->v_handle = &t->bytes;
+  *code = kTVMBytes;
+  return true;
+}
+
+__attribute__((noinline)) bool SetArgSlow(PyObject* o, TVMValue* value, int* code, Call* call) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (IsTensorType(type)) {
+    int rc = SetTensor(o, value, code, call);
+    if (rc != 0) return rc > 0;
+  }
+  if (PyBytes_Check(o)) return SetBytes(o, value, code, call);
+  if (PyByteArray_Check(o)) return SetByteArray(o, value, code, call);
+  if (MayBeTensor(o)) {
+    int rc = SetTensor(o, value, code, call);
+    if (rc > 0) RememberTensorType(type);
+    if (rc != 0) return rc > 0;
+  }
+  PyObject* n = Normalise(o, false);
+  if (n == nullptr) return false;
+  Temp* t = call->Add(TempKind::kPython);
+  t->python = n;
+  Object* native = nullptr;
+  if (!SetNormalised(n, value, code, &t->bytes, &native)) return false;
+  if (native != nullptr) call->Add(TempKind::kObject)->object = native;
+  return true;
+}
+
+inline bool SetArg(PyObject* o, TVMValue* value, int* code, Call* call) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == NDArrayType) {
+    value->v_handle = TensorOf(o);
+    *code = kTVMNDArrayHandle;
+    return true;
+  }
+  if (type == &PyLong_Type) return SetInt(o, value, code);
+  if (type == &PyFloat_Type) {
+    value->v_float64 = PyFloat_AS_DOUBLE(o);
+    *code = kTVMArgFloat;
+    return true;
+  }
+  if (type == &PyUnicode_Type && SetText(o, value, code)) return true;
+  if (o == Py_None) {
+    value->v_handle = nullptr;
+    *code = kTVMNullptr;
+    return true;
+  }
+  return SetArgSlow(o, value, code, call);
+}
+
+inline PyObject* Run(Call* call, PyObject* const* args, Py_ssize_t num_args) {
+  PackedFuncObj* func = call->func;
+  PyObject* result = nullptr;
+  Py_ssize_t i = 0;
+  for (; i < num_args; ++i) {
+    if (__builtin_expect(!SetArg(args[i], &call->values[i], &call->codes[i], call), 0)) break;
+  }
+  if (__builtin_expect(i == num_args, 1)) {
+    TVMValue ret;
+    ret.v_handle = nullptr;
+    int ret_code = kTVMNullptr;
+    int rc;
+    if ((func->flags & runtime::kPackedFuncReleaseGIL) != 0) {
+      PyThreadState* state = PyEval_SaveThread();
+      rc = func->call(func, call->values, call->codes, static_cast<int>(num_args), &ret, &ret_code);
+      PyEval_RestoreThread(state);
+    } else {
+      rc = func->call(func, call->values, call->codes, static_cast<int>(num_args), &ret, &ret_code);
+    }
+    // Before the arguments go: the result may point into them, and letting go of them may run
+    // Python code that replaces the thread's error.
+    result = __builtin_expect(rc == 0, 1) ? ReturnToPy(ret, ret_code) : RaiseLastError();
+  } else {
+    AddArgumentContext(func, i);
+  }
+  if (call->num_temps == 0) return result;
+  if (result == nullptr) {
+    PyObject* exc = TakeException();
+    Release(call);
+    RestoreException(exc);
+  } else {
+    Release(call);
+  }
+  return result;
+}
+
+__attribute__((noinline)) PyObject* RunMany(PackedFuncObj* func, PyObject* const* args,
+                                            Py_ssize_t num_args) {
+  if (num_args > INT32_MAX / 4) return RaiseKind("ValueError", "%zd arguments", num_args);
+  size_t n = static_cast<size_t>(num_args);
+  size_t cell = sizeof(Temp) * kTempsPerArg + sizeof(TVMValue) + sizeof(int);
+  char* memory = static_cast<char*>(PyMem_Malloc(n * cell));
+  if (memory == nullptr) return PyErr_NoMemory();
+  auto* temps = reinterpret_cast<Temp*>(memory);
+  auto* values = reinterpret_cast<TVMValue*>(temps + n * kTempsPerArg);
+  auto* codes = reinterpret_cast<int*>(values + n);
+  Call call{func, values, codes, temps, 0};
+  PyObject* result = Run(&call, args, num_args);
+  PyMem_Free(memory);
+  return result;
+}
+
+}  // namespace
+
+void AddArgumentContext(PackedFuncObj* func, Py_ssize_t index) {
+  PyObject* exc = TakeException();
+  if (exc == nullptr) return;
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(exc));
+  for (const char* kind : {"TypeError", "ValueError", "OverflowError"}) {
+    PyObject* cls = ErrorClass(kind);
+    bool ours = type == cls;
+    if (ours) {
+      bool named = func->name != nullptr && *func->name != 0;
+      PyErr_Format(cls, "%.200s: argument %zd: %S", named ? func->name : "function", index, exc);
+    }
+    Py_DECREF(cls);
+    if (ours) {
+      Py_DECREF(exc);
+      return;
+    }
+  }
+  RestoreException(exc);
+}
+
+PyObject* CallPackedFunc(PackedFuncObj* func, PyObject* const* args, Py_ssize_t num_args) {
+  if (__builtin_expect(IsPyCallable(func), 0)) {
+    return CallPyCallable(AsPyCallable(func), args, num_args);
+  }
+  if (num_args > kInlineArgs) return RunMany(func, args, num_args);
+  TVMValue values[kInlineArgs];
+  int codes[kInlineArgs];
+  // Storage only: a Temp begins to exist when Add or SetTensor fills it.
+  alignas(Temp) char temps[sizeof(Temp) * kInlineArgs * kTempsPerArg];
+  Call call{func, values, codes, reinterpret_cast<Temp*>(temps), 0};
+  return Run(&call, args, num_args);
+}
+
+// ---- to Python ---------------------------------------------------------------------------------
+
+namespace {
+
+PyObject* TextToPy(const char* text) {
+  if (text == nullptr) return Py_NewRef(Py_None);
+  return PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(strlen(text)), "surrogateescape");
+}
+
+PyObject* BytesToPy(const TVMByteArray* bytes) {
+  if (bytes == nullptr) return Py_NewRef(Py_None);
+  return PyByteArray_FromStringAndSize(bytes->data, static_cast<Py_ssize_t>(bytes->size));
+}
+
+// A tensor that somebody else owns for a time nobody knows: its data is copied.
+PyObject* CopyTensor(DLTensor* tensor) {
+  TVMArrayHandle out = nullptr;
+  if (TVMArrayEmpty(tensor->shape, tensor->ndim, tensor->dtype, tensor->device, nullptr, &out) !=
+      0) {
+    return RaiseLastError();
+  }
+  if (TVMArrayCopyFromTo(tensor, out, nullptr) != 0) {
+    TVMArrayFree(out);
+    return RaiseLastError();
+  }
+  return WrapNDArray(out);
+}
+
+PyObject* ExtensionToPy(TVMValue value, int type_code) {
+  PyObject* hook = FindHook("extension_from_handle");
+  if (hook == nullptr) {
+    return RaiseKind("TypeError", "a value of type code %d cannot come to Python", type_code);
+  }
+  return PyObject_CallFunction(hook, "iK", type_code,
+                               static_cast<unsigned long long>(value.v_int64));
+}
+
+}  // namespace
+
+PyObject* ValueToPy(TVMValue value, int type_code) {
+  switch (type_code) {
+    case kTVMArgInt:
+      return PyLong_FromLongLong(value.v_int64);
+    case kTVMArgBool:
+      return PyBool_FromLong(value.v_int64 != 0);
+    case kTVMArgFloat:
+      return PyFloat_FromDouble(value.v_float64);
+    case kTVMNullptr:
+      return Py_NewRef(Py_None);
+    case kTVMOpaqueHandle:
+      return VoidPointerToPy(value.v_handle);
+    case kTVMDataType:
+      return DTypeToPy(value.v_type);
+    case kDLDevice:
+      return DeviceToPy(value.v_device);
+    case kTVMStr:
+      return TextToPy(value.v_str);
+    case kTVMBytes:
+      return BytesToPy(static_cast<const TVMByteArray*>(value.v_handle));
+    default:
+      break;
+  }
+  if (type_code == kTVMObjectRValueRefArg && value.v_handle != nullptr) {
+    value.v_handle = *static_cast<void**>(value.v_handle);
+    type_code = kTVMObjectHandle;
+  }
+  if (value.v_handle == nullptr && type_code <= kTVMObjectRValueRefArg) return Py_NewRef(Py_None);
+  switch (type_code) {
+    case kTVMDLTensorHandle:
+      return CopyTensor(static_cast<DLTensor*>(value.v_handle));
+    case kTVMNDArrayHandle: {
+      auto* handle = static_cast<TVMArrayHandle>(value.v_handle);
+      NDArrayContainer::FromHandle(handle)->IncRef();
+      return WrapNDArray(handle);
+    }
+    case kTVMObjectHandle:
+      return ObjectToPy(static_cast<Object*>(value.v_handle));
+    case kTVMModuleHandle:
+      static_cast<Object*>(value.v_handle)->IncRef();
+      return WrapModule(value.v_handle);
+    case kTVMPackedFuncHandle:
+      static_cast<Object*>(value.v_handle)->IncRef();
+      return WrapPackedFunc(value.v_handle);
+    default:
+      return ExtensionToPy(value, type_code);
+  }
+}
+
+PyObject* ReturnToPy(TVMValue value, int type_code) {
+  if (type_code == kTVMNullptr) return Py_NewRef(Py_None);
+  if (value.v_handle == nullptr) return ValueToPy(value, type_code);
+  switch (type_code) {
+    case kTVMNDArrayHandle:
+      return WrapNDArray(static_cast<TVMArrayHandle>(value.v_handle));
+    case kTVMModuleHandle:
+      return WrapModule(value.v_handle);
+    case kTVMPackedFuncHandle:
+      return WrapPackedFunc(value.v_handle);
+    case kTVMObjectHandle: {
+      auto* object = static_cast<Object*>(value.v_handle);
+      PyObject* result = ObjectToPy(object);
+      object->DecRef();
+      return result;
+    }
+    default:
+      return ValueToPy(value, type_code);
+  }
+}
+
+bool ResultToValue(PyObject* o, TVMValue* value, int* type_code) {
+  struct Text {
+    std::string storage;
+    TVMByteArray bytes;
+  };
+  static thread_local Text text;
+  PyObject* n = Normalise(o, false);
+  if (n == nullptr) return false;
+  Object* native = nullptr;
+  TVMByteArray bytes;
+  bool ok = SetNormalised(n, value, type_code, &bytes, &native);
+  if (ok) {
+    switch (*type_code) {
+      case kTVMStr:
+        text.storage.assign(value->v_str);
+        value->v_str = text.storage.c_str();
+        break;
+      case kTVMBytes:
+        text.storage.assign(bytes.data, bytes.size);
+        text.bytes = {text.storage.data(), text.storage.size()};
+        value->v_handle = &text.bytes;
+        break;
+      case kTVMNDArrayHandle:
+        ContainerOf(n)->IncRef();
+        break;
+      case kTVMModuleHandle:
+      case kTVMPackedFuncHandle:
+        static_cast<Object*>(value->v_handle)->IncRef();
+        break;
+      default:
+        break;
+    }
+  }
+  Py_DECREF(n);
+  return ok;
+}
+
+int InitValues(PyObject*) { return 0; }
+
+}  // namespace python
+}  // namespace tvm
