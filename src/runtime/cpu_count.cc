@@ -114,17 +114,15 @@ std::vector<int> ProcessCpus() {
   return {};
 }
 
-bool SetThreadCpus(const std::vector<int>& cpus) {
-  if (cpus.empty()) return false;
-  int limit = std::max(*std::max_element(cpus.begin(), cpus.end()) + 1, CPU_SETSIZE);
-  cpu_set_t* set = CPU_ALLOC(limit);
-  if (set == nullptr) return false;
-  size_t size = CPU_ALLOC_SIZE(limit);
-  CPU_ZERO_S(size, set);
-  for (int cpu : cpus) CPU_SET_S(cpu, size, set);
-  bool done = sched_setaffinity(0, size, set) == 0;
-  CPU_FREE(set);
-  return done;
+bool SetThreadCpus(int thread, const std::vector<int>& cpus, int except) {
+  static_assert(kMaxCpuNumber <= CPU_SETSIZE, "the fixed mask has to hold the numbers");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu : cpus) {
+    if (cpu >= kMaxCpuNumber) return false;
+    if (cpu != except) CPU_SET(cpu, &set);
+  }
+  return CPU_COUNT(&set) > 0 && sched_setaffinity(thread, sizeof(set), &set) == 0;
 }
 
 double CgroupCpuQuota(const std::string& cgroup, const std::string& mountinfo,

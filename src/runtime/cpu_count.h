@@ -16,8 +16,11 @@ namespace runtime {
  * was pinned by its program says nothing about the others). Empty when it cannot be told. */
 std::vector<int> ProcessCpus();
 
-/* Lets the calling thread run on these CPUs; false when the system refuses. */
-bool SetThreadCpus(const std::vector<int>& cpus);
+/* Lets a thread (0: the calling one) run on these CPUs but not on `except` (-1: on all of them).
+ * False when the system refuses, or when no CPU is left. Allocates nothing, and so gives up on CPU
+ * numbers from kMaxCpuNumber on. */
+constexpr int kMaxCpuNumber = 1024;
+bool SetThreadCpus(int thread, const std::vector<int>& cpus, int except);
 
 /* CPUs' worth of time that the control group grants a second (1.5 = one and a half), the smallest
  * of the group and its parents; 0 when there is no limit. The arguments are the texts of

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <tvm/runtime/c_backend_api.h>
 
@@ -39,8 +40,12 @@ struct Worker {
   // 1 from the beginning to the end of the launch that has this worker.
   alignas(128) std::atomic<uint32_t> taken{0};
   alignas(128) std::atomic<uint32_t> state{kIdle};
+  std::atomic<int32_t> cpu{-1};    // where it became idle, or is pinned
+  std::atomic<int32_t> thread{0};  // the system's number of the thread, 0 before it runs
+  std::atomic<uint32_t> moved{0};  // a launcher has forbidden it a CPU
   ParallelTask task;
 };
+static_assert(sizeof(Worker) == 256, "the mailbox is one line");
 
 constexpr int kMaxWorkers = 1023;
 constexpr std::chrono::microseconds kSpinTime{100};
@@ -108,11 +113,12 @@ void WorkerMain(ThreadPool* home, int index) {
   ParallelGroup::MarkInside();
   pthread_setname_np(pthread_self(), "tvm-worker");
   // A new thread inherits the mask of its maker, which may be pinned to one CPU.
+  SetThreadCpus(0, home->cpus, -1);
   if (home->pin && !home->cpus.empty()) {
-    SetThreadCpus({home->cpus[(index + 1) % home->cpus.size()]});
-  } else {
-    SetThreadCpus(home->cpus);
+    int cpu = home->cpus[index % home->cpus.size()];
+    if (SetThreadCpus(0, {cpu}, -1)) self->cpu.store(cpu, std::memory_order_relaxed);
   }
+  self->thread.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_relaxed);
   for (;;) {
     WaitForPost(self, home->spin_checks);
     uint32_t state = kPosted;
@@ -125,9 +131,14 @@ void WorkerMain(ThreadPool* home, int index) {
       task.group()->Finish();
       task.index = next;
     }
+    if (!home->pin) self->cpu.store(sched_getcpu(), std::memory_order_relaxed);
     // Free before finished: the caller's next launch, which may come at once, finds us.
     self->state.store(kIdle, std::memory_order_release);
     task.group()->Finish();
+    if (self->moved.load(std::memory_order_relaxed) != 0) {
+      self->moved.store(0, std::memory_order_relaxed);
+      SetThreadCpus(0, home->cpus, -1);
+    }
     // Forked inside the task: we are the child's only thread, and the pool is the parent's.
     if (home != pool.load(std::memory_order_relaxed)) return;
   }
@@ -180,13 +191,13 @@ ThreadPool* StartPool() {
   if (ThreadPool* started = pool.load(std::memory_order_acquire)) return started;
   KeepLibraryLoaded();
   int count = NumThreads();
-  int wanted = std::min(count - 1, kMaxWorkers);
   auto made = std::make_unique<ThreadPool>();
   made->cpus = ProcessCpus();
   made->spin_checks = SpinChecks(count, AvailableCpus());
   const char* bind = getenv("TVM_BIND_THREADS");
   made->pin = bind != nullptr && strcmp(bind, "1") == 0;
   made->before_fork = pool_before_fork;
+  int wanted = std::min(made->pin ? count : count - 1, kMaxWorkers);
   made->workers = new Worker[wanted];
   made->num_workers = StartWorkers(made.get(), wanted);
   pool.store(made.get(), std::memory_order_release);
@@ -206,10 +217,17 @@ class Crew {
   // Takes as many free workers as there are, but not more than wanted; returns how many.
   int Take(int wanted) {
     int got = 0;
+    // Pinned workers are one more than needed, so that the one on the launcher's CPU is left out.
+    int spare = pool_->num_workers - wanted;
     for (; end_ < pool_->num_workers && got < wanted; ++end_) {
       if ((end_ & 63) == 0) mine_[end_ >> 6] = 0;
       std::atomic<uint32_t>& taken = pool_->workers[end_].taken;
       if (taken.load(std::memory_order_relaxed) != 0) continue;
+      if (pool_->pin && spare > 0 &&
+          pool_->workers[end_].cpu.load(std::memory_order_relaxed) == cpu_) {
+        --spare;
+        continue;
+      }
       if (taken.exchange(1, std::memory_order_acquire) != 0) continue;
       mine_[end_ >> 6] |= uint64_t{1} << (end_ & 63);
       ++got;
@@ -223,10 +241,11 @@ class Crew {
     ForEach([&](Worker& worker) {
       ++task.index;
       worker.task = task;
-      if (worker.state.exchange(kPosted, std::memory_order_acq_rel) == kAsleep) {
-        FutexWake(FutexWord(worker.state), 1);
-        woke_any = true;
-      }
+      bool asleep = worker.state.exchange(kPosted, std::memory_order_acq_rel) == kAsleep;
+      // A worker that is awake on this CPU cannot be running: we are.
+      if (asleep || worker.cpu.load(std::memory_order_relaxed) == cpu_) MoveAway(&worker);
+      if (asleep) FutexWake(FutexWord(worker.state), 1);
+      woke_any |= asleep;
     });
     return woke_any;
   }
@@ -243,6 +262,15 @@ class Crew {
   }
 
  private:
+  // Linux likes to wake a thread on the CPU of the one that wakes it; in virtual machines it always
+  // does, because it takes CPUs that sleep for CPUs that the host has taken away. There the worker
+  // would only push the launcher aside. So this CPU is forbidden to it until its task is done.
+  void MoveAway(Worker* worker) {
+    int thread = worker->thread.load(std::memory_order_relaxed);
+    if (pool_->pin || thread == 0 || !SetThreadCpus(thread, pool_->cpus, cpu_)) return;
+    worker->moved.store(1, std::memory_order_relaxed);
+  }
+
   template <typename F>
   void ForEach(F&& visit) {
     for (int word = 0; word * 64 < end_; ++word) {
@@ -253,6 +281,7 @@ class Crew {
   }
 
   ThreadPool* pool_;
+  int cpu_ = sched_getcpu();
   int end_ = 0;                             // workers before this one have been looked at
   uint64_t mine_[(kMaxWorkers + 63) / 64];  // a bit a worker, set as far as end_
 };
