@@ -4,6 +4,7 @@
 #ifndef TVM_RUNTIME_NDARRAY_H_
 #define TVM_RUNTIME_NDARRAY_H_
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -45,8 +46,43 @@ struct NDArrayContainer : Object {
 };
 static_assert(sizeof(Object) == 16, "array handle == object handle + 16");
 
+/*!
+ * \brief An error of the C API as a C++ exception. It carries the whole error, so that a foreign
+ * exception that passes through C++ code arrives as itself.
+ */
+class CallError : public std::runtime_error {
+ public:
+  explicit CallError(const char* text)
+      : std::runtime_error(text), state_(std::make_shared<State>(TVMErrorTake())) {}
+  /*! \brief Makes it the thread's error again (once; then only the text is left). */
+  void Restore() const {
+    if (void* state = std::exchange(state_->error, nullptr)) {
+      TVMErrorRestore(state);
+    } else {
+      TVMAPISetLastError(what());
+    }
+  }
+
+ private:
+  struct State {
+    explicit State(void* e) : error(e) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() {
+      if (error != nullptr) {  // never restored: drop it, keeping what the thread has by now
+        void* current = TVMErrorTake();
+        TVMErrorRestore(error);
+        TVMErrorClear();
+        TVMErrorRestore(current);
+      }
+    }
+    void* error;
+  };
+  std::shared_ptr<State> state_;
+};
+
 /*! \brief Throws what the last failed C call left behind. */
-[[noreturn]] inline void ThrowLastError() { throw std::runtime_error(TVMGetLastError()); }
+[[noreturn]] inline void ThrowLastError() { throw CallError(TVMGetLastError()); }
 inline void CheckCall(int rc) {
   if (rc != 0) ThrowLastError();
 }

@@ -30,6 +30,18 @@ struct PackedFuncObj : Object {
   const char* name;  //!< for messages; "" when unknown; lives as long as the object
 };
 
+/*!
+ * \brief What a TVMRetValueHandle points at.
+ * A native `call` that wants TVMCFuncSetReturn to fill its result makes one on its stack, with
+ * text == nullptr: returned strings and bytes then go to thread-local storage at once, so setting
+ * the result must be the last thing that such a callee does.
+ */
+struct RetValueCell {
+  TVMValue* value;
+  int* type_code;
+  std::string* text;
+};
+
 /*! \brief Arguments of a call, seen by a C++ callee. */
 struct TVMArgs {
   const TVMValue* values;
@@ -107,6 +119,8 @@ class PackedFunc {
       TVMRetValue rv(ret);
       (*static_cast<FType*>(resource))(TVMArgs{args, type_codes, num_args}, &rv);
       return 0;
+    } catch (const CallError& e) {
+      e.Restore();
     } catch (const std::exception& e) {
       TVMAPISetLastError(e.what());
     } catch (...) {

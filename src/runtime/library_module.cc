@@ -1,0 +1,147 @@
+// Modules over shared libraries with functions in the classic form.
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <tvm/runtime/c_backend_api.h>
+
+#include <cstring>
+
+#include "error.h"
+#include "module_internal.h"
+#include "object_internal.h"
+#include "packed_func_internal.h"
+
+namespace tvm {
+namespace runtime {
+
+namespace {
+
+struct LibraryFuncObj : PackedFuncObj {
+  TVMBackendPackedCFunc function;
+  ObjectPtr<ModuleObj> module;  // keeps the code mapped
+  std::string own_name;
+};
+
+int CallLibrary(PackedFuncObj* self, const TVMValue* args, const int* type_codes, int num_args,
+                TVMValue* ret, int* ret_type_code) {
+  auto* f = static_cast<LibraryFuncObj*>(self);
+  int rc = f->function(const_cast<TVMValue*>(args), const_cast<int*>(type_codes), num_args, ret,
+                       ret_type_code, nullptr);
+  if (__builtin_expect(rc != 0, 0)) {
+    if (TVMErrorGet(nullptr, nullptr, nullptr) != 0) {
+      Fail("RuntimeError", "%s: failed with code %d, and set no error", f->name, rc);
+    }
+    *ret_type_code = kTVMNullptr;
+    return -1;
+  }
+  if (*ret_type_code == kTVMArgBool) *ret_type_code = kTVMArgInt;
+  return 0;
+}
+
+class LibraryModule : public ModuleImpl {
+ public:
+  ~LibraryModule() override {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  const char* type_key() const override { return "library"; }
+  // A library does not say which of its symbols are functions in the packed form.
+  std::vector<std::string> ListFunctions() const override { return {}; }
+
+  int Open(const std::string& path) {
+    // Deep binding: slots of a library that somebody loaded globally must not capture ours.
+    int flags = RTLD_LAZY | RTLD_LOCAL;
+#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
+    flags |= RTLD_DEEPBIND;
+#endif
+    dlerror();
+    handle_ = dlopen(path.c_str(), flags);
+    if (handle_ == nullptr) {
+      const char* why = dlerror();
+      return Fail("RuntimeError", "cannot load library \"%s\": %s", path.c_str(),
+                  why == nullptr ? "unknown reason" : why);
+    }
+    return 0;
+  }
+
+  void FillSlots(ModuleObj* self) {
+    SetSlot("__TVMFuncCall", reinterpret_cast<void*>(&TVMFuncCall));
+    SetSlot("__TVMAPISetLastError", reinterpret_cast<void*>(&TVMAPISetLastError));
+    SetSlot("__TVMBackendGetFuncFromEnv", reinterpret_cast<void*>(&TVMBackendGetFuncFromEnv));
+    SetSlot("__TVMBackendAllocWorkspace", reinterpret_cast<void*>(&TVMBackendAllocWorkspace));
+    SetSlot("__TVMBackendFreeWorkspace", reinterpret_cast<void*>(&TVMBackendFreeWorkspace));
+    SetSlot("__TVMBackendParallelLaunch", reinterpret_cast<void*>(&TVMBackendParallelLaunch));
+    SetSlot("__TVMBackendParallelBarrier", reinterpret_cast<void*>(&TVMBackendParallelBarrier));
+    SetSlot("__tvm_module_ctx", self);
+  }
+
+  PackedFuncObj* GetFunction(const char* name, ModuleObj* self) override {
+    std::string entry;
+    void* address = nullptr;
+    if (strcmp(name, kEntryName) == 0) {
+      // LLVM hosts store the name of the entry function there, C hosts the function itself.
+      bool is_function = false;
+      address = FindSymbol(kEntryName, &is_function);
+      if (address == nullptr) return nullptr;
+      if (!is_function) {
+        entry = static_cast<const char*>(address);
+        name = entry.c_str();
+        address = FindSymbol(name, &is_function);
+      }
+    } else {
+      bool is_function = false;
+      address = FindSymbol(name, &is_function);
+      if (!is_function) return nullptr;
+    }
+    if (address == nullptr) return nullptr;
+    auto* f = MakeObject<LibraryFuncObj, kCountFunctions>(kTVMTypePackedFunc);
+    f->call = CallLibrary;
+    f->flags = kPackedFuncReleaseGIL;
+    f->own_name = name;
+    f->name = f->own_name.c_str();
+    f->function = reinterpret_cast<TVMBackendPackedCFunc>(address);
+    f->module = ObjectPtr<ModuleObj>::Share(self);
+    return f;
+  }
+
+ private:
+  // The symbol of this library itself: dlsym would look through its dependencies, too ("sin").
+  void* FindSymbol(const char* name, bool* is_function) {
+    void* address = dlsym(handle_, name);
+    if (address == nullptr) return nullptr;
+    Dl_info info;
+    ElfW(Sym)* symbol = nullptr;
+    struct link_map* self_map = nullptr;
+    if (dladdr1(address, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) == 0) {
+      return nullptr;
+    }
+    if (dlinfo(handle_, RTLD_DI_LINKMAP, &self_map) == 0 && self_map != nullptr) {
+      struct link_map* owner = nullptr;
+      dladdr1(address, &info, reinterpret_cast<void**>(&owner), RTLD_DL_LINKMAP);
+      if (owner != self_map) return nullptr;
+    }
+    *is_function = symbol != nullptr && (symbol->st_info & 0xf) == STT_FUNC;
+    return address;
+  }
+
+  void SetSlot(const char* name, void* value) {
+    bool is_function = false;
+    void* slot = FindSymbol(name, &is_function);
+    if (slot != nullptr && !is_function) memcpy(slot, &value, sizeof(value));
+  }
+
+  void* handle_ = nullptr;
+};
+
+}  // namespace
+
+ModuleObj* LoadSharedLibrary(const std::string& path) {
+  auto impl = std::make_unique<LibraryModule>();
+  LibraryModule* library = impl.get();
+  if (library->Open(path) != 0) return nullptr;
+  ModuleObj* m = MakeModule(std::move(impl));
+  library->FillSlots(m);
+  return m;
+}
+
+}  // namespace runtime
+}  // namespace tvm
