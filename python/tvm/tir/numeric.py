@@ -242,3 +242,64 @@ def float_to_int(value: float, target: TypeInfo) -> int:
     if value >= upper:
         return upper
     return int(value)
+
+
+def round_exact(value: object, dtype: str) -> float:
+    """A `fractions.Fraction` rounded once, to nearest even, to a float type."""
+    from fractions import Fraction
+
+    exact = value if isinstance(value, Fraction) else Fraction(value)  # type: ignore[arg-type]
+    if exact == 0:
+        return 0.0
+    mantissa, bias, greatest_value, has_infinity = {
+        "float64": (52, 1023, 1.7976931348623157e308, True),
+        "float32": (23, 127, 3.4028234663852886e38, True),
+    }.get(dtype) or _SMALL[dtype][1:]
+    magnitude = abs(exact)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** exponent:
+        exponent -= 1
+    unit = Fraction(2) ** (max(exponent, 1 - bias) - mantissa)
+    rounded = round(magnitude / unit) * unit
+    if rounded > Fraction(greatest_value):
+        beyond = math.inf if has_infinity else math.nan
+        return -beyond if exact < 0 else beyond
+    return -float(rounded) if exact < 0 else float(rounded)
+
+
+def fma(a: float, b: float, c: float, dtype: str) -> float:
+    """a * b + c, rounded once."""
+    from fractions import Fraction
+
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        # The sign of an exact zero follows the rule for sums.
+        product = math.copysign(0.0, math.copysign(1.0, a) * math.copysign(1.0, b))
+        return product + c if a == 0.0 or b == 0.0 else 0.0
+    rounded = round_exact(exact, dtype)
+    return math.copysign(0.0, -1.0 if exact < 0 else 1.0) if rounded == 0 else rounded
+
+
+def int_pow(base: int, exponent: int, found: TypeInfo) -> int:
+    """base to the power of exponent, wrapping; a negative exponent rounds 1/base^n toward zero."""
+    if exponent >= 0:
+        return wrap(pow(base, exponent, 1 << found.bits), found)
+    if base == 1:
+        return 1
+    if base == -1:
+        return -1 if exponent & 1 else 1
+    return 0
+
+
+def shift_left(value: int, amount: int, found: TypeInfo) -> int:
+    """Shifted left; by the number of bits or more (or less than 0) everything is gone."""
+    return wrap(value << amount, found) if 0 <= amount < found.bits else 0
+
+
+def shift_right(value: int, amount: int, found: TypeInfo) -> int:
+    """Shifted right, keeping the sign; by the number of bits or more only the sign is left."""
+    if 0 <= amount < found.bits:
+        return value >> amount
+    return -1 if value < 0 else 0

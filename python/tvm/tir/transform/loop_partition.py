@@ -245,10 +245,11 @@ def partition(func: PrimFunc) -> PrimFunc:
     if not (func.body.kinds & _CALL and func.body.kinds & tir.For.KIND):
         return func
     rewriter = _Partition()
+    rewriter.algebra.bind_sizes(func.buffer_map.values())
     body = rewriter(func.body)
     if not rewriter.changed:
         return func
-    return func.with_body(simplify_stmt(body))
+    return func.with_body(simplify_stmt(body, func))
 
 
 def LoopPartition() -> PrimFuncPass:

@@ -256,15 +256,25 @@ def _same(a: Any, b: Any) -> bool:
     return False
 
 
-def simplify_stmt(stmt: Any) -> Any:
-    """The simplified statement; the same one if nothing can be said better."""
-    return Simplifier()(stmt)
+def simplify_stmt(stmt: Any, func: PrimFunc | None = None) -> Any:
+    """The simplified statement; the same one if nothing can be said better.
+
+    Parameters
+    ----------
+    stmt : Stmt
+        What is simplified.
+    func : PrimFunc, optional
+        The function that it is in, whose buffers' extents are known not to be negative.
+    """
+    simplifier = Simplifier()
+    if func is not None:
+        simplifier.algebra.bind_sizes(func.buffer_map.values())
+    return simplifier(stmt)
 
 
 def simplify(func: PrimFunc) -> PrimFunc:
     """Bring index expressions into normal form, drop decided guards, fold constants."""
-    simplifier = Simplifier()
-    return func.with_body(simplifier(func.body))
+    return func.with_body(simplify_stmt(func.body, func))
 
 
 Simplify = named("Simplify", simplify)

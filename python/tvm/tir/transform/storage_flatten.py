@@ -216,7 +216,9 @@ def _index_type(buffer: Buffer, extents: Any) -> str:
 
 def flatten_storage(func: PrimFunc) -> PrimFunc:
     """Give every access one dimension and turn realised regions into allocations."""
-    return func.with_body(_Flatten()(func.body))
+    rewriter = _Flatten()
+    rewriter.algebra.bind_sizes(func.buffer_map.values())
+    return func.with_body(rewriter(func.body))
 
 
 StorageFlatten_ = named("StorageFlatten", flatten_storage)

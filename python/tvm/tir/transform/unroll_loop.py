@@ -101,7 +101,7 @@ def unroll(func: PrimFunc, config: dict[str, Any]) -> PrimFunc:
     )
     body = rewriter(func.body)
     if rewriter.changed:
-        body = simplify_stmt(body)
+        body = simplify_stmt(body, func)
     return func.with_body(body)
 
 

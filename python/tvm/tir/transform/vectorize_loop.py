@@ -16,6 +16,7 @@ from tvm.ir.transform import PassInfo
 from tvm.tir import ForKind, IntImm, PrimFunc, Var
 from tvm.tir.stmt_functor import StmtExprMutator, substitute, uses_var
 
+from .fresh import fresh_copy
 from .function_pass import PrimFuncPass
 
 TYPE_CHECKING = False
@@ -192,6 +193,25 @@ class _Vectorizer(StmtExprMutator):
             # all lanes store to one place: the last one wins, in order
             raise _Scalar
         return tir.BufferStore(op.buffer, broadcast(value, lanes), indices)
+
+    def visit_seq_stmt_(self, op: Any) -> Any:
+        if self.lets or self.private:
+            return super().visit_seq_stmt_(op)
+        # the lanes do not depend on each other: a statement without vector form stays alone
+        parts = [self._statement(part) for part in op.seq]
+        return op if all(a is b for a, b in zip(parts, op.seq)) else tir.SeqStmt(parts)
+
+    def _statement(self, stmt: Any) -> Any:
+        try:
+            return self.visit(stmt)
+        except _Scalar:
+            self.lets.clear()
+            self.private.clear()
+            lane = Var(self.var.name, self.var.dtype)
+            body = fresh_copy(stmt, {self.var: lane})
+            return tir.For(
+                lane, self.ramp.base, IntImm(lane.dtype, self.lanes), ForKind.SERIAL, body
+            )
 
     def visit_for_(self, op: Any) -> Any:
         low, extent = self.visit(op.min), self.visit(op.extent)
