@@ -1,0 +1,1 @@
+"""Helpers around the compiler: temporary folders, C compilers, worker processes."""
