@@ -33,14 +33,18 @@ _CALL = tir.Call.KIND & ~_DATA
 
 
 class _Guard:
-    """A test that is true from ``low`` on, and below ``high`` of the loop's variable."""
+    """A test that is true from ``low`` on, and below ``high`` of the loop's variable.
 
-    __slots__ = ("node", "low", "high")
+    ``exact`` says that it is false elsewhere: no inner loop takes part in it.
+    """
 
-    def __init__(self, node: Any, low: Poly | None, high: Poly | None) -> None:
+    __slots__ = ("node", "low", "high", "exact")
+
+    def __init__(self, node: Any, low: Poly | None, high: Poly | None, exact: bool) -> None:
         self.node = node
         self.low = low
         self.high = high
+        self.exact = exact
 
 
 class _FindGuards(StmtExprVisitor):
@@ -116,18 +120,19 @@ class _FindGuards(StmtExprVisitor):
         if coeff > 0:
             # coeff * v + least >= 1
             low = algebra.floordiv(add(const(coeff), least, -1), const(coeff), dtype)
-            return _Guard(node, low, None)
+            return _Guard(node, low, None, least == rest)
         high = algebra.floordiv(add(least, const(-1)), const(-coeff), dtype)
-        return _Guard(node, None, add(high, const(1)))
+        return _Guard(node, None, add(high, const(1)), least == rest)
 
 
 class _Assume(StmtExprMutator):
-    def __init__(self, nodes: set[int]) -> None:
+    def __init__(self, nodes: set[int], value: bool) -> None:
         self.nodes = nodes
+        self.value = value
 
     def visit_call_(self, op: Any) -> Any:
         if id(op) in self.nodes:
-            return IntImm("bool", 1)
+            return IntImm("bool", int(self.value))
         return super().visit_call_(op)
 
 
@@ -186,7 +191,7 @@ class _Partition(StmtExprMutator):
             return None
         if low == begin and high == end:
             # already true everywhere: no part is left over
-            return [self._part(op, begin, end, set(finder.found), False)]
+            return [self._part(op, begin, end, set(finder.found), True, False)]
         # lists of constant length are needed to write loops out and for vectors
         if op.kind in (ForKind.VECTORIZED, ForKind.UNROLLED) and (
             size is None or constant(add(end, begin, -1)) is None
@@ -202,19 +207,25 @@ class _Partition(StmtExprMutator):
         proved = set(finder.found)
         if op.kind is ForKind.PARALLEL:
             return [self._both(op, low, high, begin, end, proved)]
+        guards = finder.found.values()
         parts = []
         if low != begin:
-            parts.append(self._part(op, begin, low, set(), True))
-        parts.append(self._part(op, low, high, proved, False))
+            false = _alone([g for g in guards if g.low is not None], "low")
+            parts.append(self._part(op, begin, low, false, False, True))
+        parts.append(self._part(op, low, high, proved, True, False))
         if high != end:
-            parts.append(self._part(op, high, end, set(), True))
+            false = _alone([g for g in guards if g.high is not None], "high")
+            parts.append(self._part(op, high, end, false, False, True))
         return parts
 
-    def _part(self, op: Any, begin: Poly, end: Poly, proved: set[int], copy: bool) -> Any:
+    def _part(
+        self, op: Any, begin: Poly, end: Poly, known: set[int], value: bool, copy: bool
+    ) -> Any:
+        """The iterations from ``begin`` to ``end``, where the ``known`` tests have a value."""
         algebra = self.algebra
         dtype = op.loop_var.dtype
         extent = algebra.expr(add(end, begin, -1), dtype)
-        body = _Assume(proved).visit(op.body) if proved else op.body
+        body = _Assume(known, value).visit(op.body) if known else op.body
         var = op.loop_var
         if copy or begin:
             var = Var(op.loop_var.name, dtype)
@@ -236,8 +247,18 @@ class _Partition(StmtExprMutator):
         if high != end:
             upper = tir.LT(op.loop_var, algebra.expr(high, dtype))
             test = upper if test is None else tir.And(test, upper)
-        body = tir.IfThenElse(test, _Assume(proved).visit(op.body), fresh_copy(op.body))
+        body = tir.IfThenElse(
+            test, _Assume(proved, True).visit(op.body), fresh_copy(op.body)
+        )
         return tir.For(op.loop_var, op.min, op.extent, op.kind, body, None, op.annotations)
+
+
+def _alone(guards: list[_Guard], side: str) -> set[int]:
+    """The tests that are false beyond the middle: exact ones that alone decide where it ends."""
+    first = getattr(guards[0], side)
+    if any(getattr(guard, side) != first for guard in guards):
+        return set()
+    return {id(guard.node) for guard in guards if guard.exact}
 
 
 def partition(func: PrimFunc) -> PrimFunc:

@@ -189,12 +189,12 @@ class Builder:
             return self.op(like.dtype, self.call("tir.fma", like.dtype), a, b, c)
         return a * b + c
 
-    def poly(self, x: Value, *coefficients: float, last: Any = None) -> Value:
-        """Horner's rule from the highest power down; `last` is the constant term, if no number."""
+    def poly(self, x: Value, *coefficients: float) -> Value:
+        """Horner's rule, from the coefficient of the highest power down."""
         total: Any = coefficients[0]
         for number in coefficients[1:]:
             total = self.fma(total, x, number)
-        return total if last is None else self.fma(total, x, last)
+        return total  # type: ignore[no-any-return]
 
     def select(self, condition: Value, a: Any, b: Any) -> Value:
         like = a if type(a) is Value else b

@@ -1,0 +1,410 @@
+"""Schedule ops: the loops of all stages, put where the schedule wants them.
+
+    for i in range(n):                      s[P].compute_at(s[C], i)
+        realize P([i : i + 1])
+            P[i] = A[i] + 1
+            C[i] = P[i] * 2
+"""
+
+from __future__ import annotations
+
+from tvm import tir
+from tvm.arith.index_algebra import Algebra, Poly, add
+from tvm.error import InternalError, ScheduleError
+from tvm.ir.expr import Range
+from tvm.tir import ForKind, IntImm, IterVar, PrimExpr, Reduce, Var, stmt_functor
+
+from .bounds import BoundInference
+from .operation import ComputeOp
+from .relations import Split
+from .stage import Stage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tvm.tir import Stmt
+
+    from .schedule import Schedule
+
+_SPATIAL, _REDUCE = 1, 2
+_KINDS = {
+    IterVar.Unrolled: ForKind.UNROLLED,
+    IterVar.Vectorized: ForKind.VECTORIZED,
+    IterVar.Parallelized: ForKind.PARALLEL,
+}
+_TRUE = None
+
+
+def schedule_ops(
+    schedule: Schedule,
+    bounds: dict[IterVar, Range] | None = None,
+    debug_keep_trivial_loop: bool = False,
+) -> Stmt:
+    """The loop program of a normalised schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        From ``Schedule.normalize``.
+    bounds : dict of IterVar to Range, optional
+        From ``infer_bound``; inferred when missing.
+    debug_keep_trivial_loop : bool
+        Whether loops of extent 1 stay loops.
+    """
+    inference = BoundInference(schedule)
+    if bounds is None:
+        inference.run()
+    else:
+        inference.adopt(bounds)
+    return _Builder(inference, debug_keep_trivial_loop).build()
+
+
+class _Builder:
+    """Builds the program of one schedule."""
+
+    def __init__(self, inference: BoundInference, keep_trivial: bool) -> None:
+        self.inference = inference
+        self.algebra = inference.algebra
+        self.ranges = inference.ranges
+        self.keep_trivial = keep_trivial
+        # (stage, position of its leaf axis) -> stages attached there, in order
+        self.attached: dict[tuple[Stage, int], list[Stage]] = {}
+
+    def build(self) -> Stmt:
+        roots: list[Stage] = []
+        for stage in self.inference.schedule.stages:
+            if not stage.is_computed:
+                continue
+            path = self.inference.paths[stage]
+            if path:
+                self.attached.setdefault(path[-1], []).append(stage)
+            else:
+                roots.append(stage)
+        return self._pipeline(roots, None)
+
+    def _pipeline(self, stages: list[Stage], consumer: Stmt | None) -> Stmt:
+        """Each stage's loops inside the life of its memory, then those that come after it."""
+        body = consumer
+        for stage in reversed(stages):
+            produce = self._produce(stage)
+            body = produce if body is None else _sequence(produce, body)
+            if not stage.is_output:
+                body = self._realize(stage, body)
+        if body is None:
+            return tir.Evaluate(0)
+        return body
+
+    def _realize(self, stage: Stage, body: Stmt) -> Stmt:
+        op = stage.op
+        bounds = [self.ranges[iv] for iv in op.axis]
+        for k in range(op.num_outputs - 1, -1, -1):
+            tensor = op.output(k)
+            if stage.double_buffered:
+                body = tir.AttrStmt(tensor, "double_buffer_scope", 1, body)
+            for position, iv in enumerate(op.axis):
+                attr = stage.iter_var_attrs.get(iv)
+                if attr is not None and attr.dim_align_factor:
+                    align = tir.Call(
+                        "handle",
+                        "tir.tvm_tuple",
+                        [position, attr.dim_align_factor, attr.dim_align_offset],
+                    )
+                    body = tir.AttrStmt(tensor, "buffer_dim_align", align, body)
+            body = tir.ProducerRealize(tensor, bounds, _true(), body, stage.scope)
+        return body
+
+    # ---- one stage
+    def _produce(self, stage: Stage) -> Stmt:
+        nest = _Nest(self, stage)
+        op = stage.op
+        if not isinstance(op, ComputeOp):
+            raise InternalError(f"stage {stage.name}: no loops for a {type(op).__name__}")
+        if isinstance(op.body[0], Reduce):
+            return nest.reduction(op)
+        return nest.plain(op)
+
+
+class _Nest:
+    """The loops of one stage."""
+
+    def __init__(self, builder: _Builder, stage: Stage) -> None:
+        self.builder = builder
+        self.stage = stage
+        self.algebra: Algebra = builder.algebra
+        self.ranges = builder.ranges
+        self.leaves = stage.leaf_iter_vars
+        # variables that have no loop, or a loop that starts elsewhere than they do
+        self.replaced: dict[Var, PrimExpr] = {}
+        self.loop_vars: list[Var | None] = []
+        self._choose_loops()
+        self.masks = self._masks()
+
+    def _choose_loops(self) -> None:
+        for iv in self.leaves:
+            dom = self.ranges[iv]
+            trivial = isinstance(dom.extent, IntImm) and dom.extent.value == 1
+            if trivial and not self.builder.keep_trivial:
+                self.replaced[iv.var] = dom.min
+                self.loop_vars.append(None)
+            elif isinstance(dom.min, IntImm) and dom.min.value == 0:
+                self.loop_vars.append(iv.var)
+            else:
+                loop = Var(iv.var.name, iv.var.dtype)
+                self.replaced[iv.var] = dom.min + loop
+                self.loop_vars.append(loop)
+
+    def _masks(self) -> dict[IterVar, int]:
+        """Whether each axis comes from the outputs' dimensions, from reduced ones, or both."""
+        op = self.stage.op
+        masks = dict.fromkeys(op.axis, _SPATIAL)
+        masks.update(dict.fromkeys(op.reduce_axis, _REDUCE))
+        for relation in self.stage.relations:
+            mask = 0
+            for iv in relation.made_from:
+                mask |= masks.get(iv, 0)
+            for iv in relation.makes:
+                masks[iv] = mask or _SPATIAL
+        return masks
+
+    def _values(self, leaf_values: dict[IterVar, Poly]) -> dict[IterVar, Poly]:
+        values = dict(leaf_values)
+        for relation in reversed(self.stage.relations):
+            relation.up(values, self.ranges, self.algebra)
+        return values
+
+    def _leaf_polys(self) -> dict[IterVar, Poly]:
+        return {iv: self.algebra.poly(iv.var) for iv in self.leaves}
+
+    # ---- guards
+    def _guards(self, values: dict[IterVar, Poly], only: int = 0) -> list[PrimExpr]:
+        """Conditions under which the current iteration is one of the stage's.
+
+        ``only`` restricts them to axes of that origin.
+        """
+        conds: list[PrimExpr] = []
+        algebra, ranges = self.algebra, self.ranges
+        for relation in self.stage.relations:
+            if not isinstance(relation, Split) or relation.disable_predication:
+                continue
+            if only and self.masks[relation.parent] != only:
+                continue
+            if relation.exact(ranges, algebra):
+                continue
+            dom = ranges[relation.parent]
+            offset = add(values[relation.parent], algebra.poly(dom.min), -1)
+            self._guard(conds, offset, algebra.poly(dom.extent), relation.parent.var.dtype)
+        for iv in self.stage.op.axis:
+            if ranges[iv] is iv.dom:
+                continue
+            dom = iv.dom
+            offset = add(values[iv], algebra.poly(dom.min), -1)
+            if not algebra.nonnegative(offset):
+                conds.append(
+                    tir.GE(algebra.expr(values[iv], iv.var.dtype), _as(dom.min, iv.var.dtype))
+                )
+            self._guard(conds, offset, algebra.poly(dom.extent), iv.var.dtype)
+        return conds
+
+    def _guard(self, conds: list[PrimExpr], offset: Poly, extent: Poly, dtype: str) -> None:
+        algebra = self.algebra
+        if algebra.positive(add(extent, offset, -1)):
+            return
+        conds.append(tir.LT(algebra.expr(offset, dtype), algebra.expr(extent, dtype)))
+
+    # ---- bodies
+    def _axis_map(self, values: dict[IterVar, Poly], axes: Any) -> dict[Var, PrimExpr]:
+        """Root variables in terms of the loops, where they differ."""
+        out: dict[Var, PrimExpr] = {}
+        for iv in axes:
+            value = values[iv]
+            key = self.algebra.key(iv.var)
+            if len(value) == 1 and value.get((key,)) == 1:
+                continue
+            out[iv.var] = self.algebra.expr(value, iv.var.dtype)
+        return out
+
+    def plain(self, op: ComputeOp) -> Stmt:
+        values = self._values(self._leaf_polys())
+        mapping = self._axis_map(values, op.axis)
+        indices = [mapping.get(iv.var, iv.var) for iv in op.axis]
+        stores: list[Stmt] = [
+            tir.ProducerStore(op.output(k), _substitute(value, mapping), indices)
+            for k, value in enumerate(op.body)
+        ]
+        body = _guarded(stores[0] if len(stores) == 1 else tir.SeqStmt(stores), self._guards(values))
+        body = self._predicated(body)
+        body = self._wrap(body, 0, len(self.leaves))
+        return self._replace(body)
+
+    def reduction(self, op: ComputeOp) -> Stmt:
+        values = self._values(self._leaf_polys())
+        first_reduce = len(self.leaves)
+        for position, iv in enumerate(self.leaves):
+            if self.masks[iv] & _REDUCE:
+                first_reduce = position
+                break
+        mixed = any(self.masks[iv] == _SPATIAL | _REDUCE for iv in self.leaves)
+        if mixed:
+            first_reduce = 0
+        init = self._init(op, values, first_reduce, mixed)
+        update = self._update(op, values)
+        update = self._wrap(update, first_reduce, len(self.leaves))
+        body = _sequence(init, update)
+        body = self._wrap(body, 0, first_reduce)
+        return self._replace(body)
+
+    def _init(
+        self, op: ComputeOp, values: dict[IterVar, Poly], first: int, mixed: bool
+    ) -> Stmt:
+        """Stores of the identity, in loops of their own from leaf ``first`` on."""
+        loops: list[tuple[Var, PrimExpr, Any]] = []
+        rename: dict[Var, PrimExpr] = {}
+        inner: list[IterVar]
+        if mixed:
+            # an axis made of both kinds cannot be left out: run over the dimensions themselves
+            inner = list(op.axis)
+            values = {iv: self.algebra.poly(iv.var) for iv in inner}
+            guards: list[PrimExpr] = []
+        else:
+            inner = [iv for iv in self.leaves[first:] if self.masks[iv] == _SPATIAL]
+            guards = self._guards(values, _SPATIAL)
+        for iv in inner:
+            dom = self.ranges[iv]
+            if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
+                rename[iv.var] = dom.min
+                continue
+            loop = Var(iv.var.name + ".init", iv.var.dtype)
+            plain = isinstance(dom.min, IntImm) and dom.min.value == 0
+            rename[iv.var] = loop if plain else dom.min + loop
+            loops.append((loop, dom.extent, iv))
+        if mixed:
+            for iv in op.axis:
+                dom, own = self.ranges[iv], iv.dom
+                if dom is own:
+                    continue
+                value = rename[iv.var]
+                guards.append(tir.GE(value, _as(own.min, iv.var.dtype)))
+                guards.append(tir.LT(value, _as(own.min + own.extent, iv.var.dtype)))
+        mapping = self._axis_map(values, op.axis)
+        indices = [mapping.get(iv.var, iv.var) for iv in op.axis]
+        reduce = op.body[0]
+        start = reduce.init if reduce.init else reduce.combiner.identity_element
+        stores: list[Stmt] = [
+            tir.ProducerStore(op.output(k), _substitute(start[k], mapping), indices)
+            for k in range(len(op.body))
+        ]
+        body = _guarded(stores[0] if len(stores) == 1 else tir.SeqStmt(stores), guards)
+        body = self._predicated(body)
+        body = _substitute_stmt(body, rename)
+        for loop, extent, iv in reversed(loops):
+            kind = _KINDS.get(self.stage.kind_of(iv), ForKind.SERIAL)
+            body = tir.For(loop, IntImm(loop.dtype, 0), _as(extent, loop.dtype), kind, body)
+        return body
+
+    def _update(self, op: ComputeOp, values: dict[IterVar, Poly]) -> Stmt:
+        reduce = op.body[0]
+        mapping = self._axis_map(values, op.root_iter_vars)
+        indices = [mapping.get(iv.var, iv.var) for iv in op.axis]
+        combiner = reduce.combiner
+        operands: dict[Var, PrimExpr] = {}
+        for k in range(len(op.body)):
+            operands[combiner.lhs[k]] = tir.ProducerLoad(op.output(k), indices)
+            operands[combiner.rhs[k]] = _substitute(reduce.source[k], mapping)
+        results = [stmt_functor.substitute(value, operands) for value in combiner.result]
+        count = len(results)
+        # all new values are computed before the first is stored
+        names = [Var(f"{op.name}.next{k}", results[k].dtype) for k in range(count - 1)]
+        stores: list[Stmt] = [
+            tir.ProducerStore(
+                op.output(k), names[k] if k < count - 1 else results[k], indices
+            )
+            for k in range(count)
+        ]
+        body: Stmt
+        if count == 1:
+            body = stores[0]
+        else:
+            body = tir.SeqStmt([stores[-1], *stores[:-1]])
+            for name, value in zip(reversed(names), reversed(results[:-1])):
+                body = tir.LetStmt(name, value, body)
+        conds = self._guards(values)
+        if not (isinstance(reduce.condition, IntImm) and reduce.condition.value):
+            body = tir.IfThenElse(_substitute(reduce.condition, mapping), body)
+        return self._predicated(_guarded(body, conds))
+
+    def _predicated(self, body: Stmt) -> Stmt:
+        predicate = self.stage.store_predicate
+        return body if predicate is None else tir.IfThenElse(predicate, body)
+
+    # ---- loops
+    def _wrap(self, body: Stmt, begin: int, end: int) -> Stmt:
+        """The leaf loops from ``begin`` up to ``end`` around a body, with what is attached."""
+        stage, builder = self.stage, self.builder
+        for position in range(end - 1, begin - 1, -1):
+            inside = builder.attached.get((stage, position))
+            if inside:
+                body = builder._pipeline(inside, body)
+            iv = self.leaves[position]
+            attr = stage.iter_var_attrs.get(iv)
+            loop = self.loop_vars[position]
+            if loop is not None:
+                asked = stage.kind_of(iv)
+                kind = _KINDS.get(asked, ForKind.SERIAL)
+                if kind == ForKind.PARALLEL and self.masks[iv] & _REDUCE:
+                    # partial results are shared: in order, which is right with any thread count
+                    kind = ForKind.SERIAL
+                extent = _as(self.ranges[iv].extent, loop.dtype)
+                body = tir.For(loop, IntImm(loop.dtype, 0), extent, kind, body)
+            if attr is not None:
+                body = self._annotate(iv, attr, body)
+        return body
+
+    def _annotate(self, iv: IterVar, attr: Any, body: Stmt) -> Stmt:
+        if attr.bind_thread is not None:
+            raise ScheduleError(
+                f"stage {self.stage.name}: axis {iv.var.name} is bound to "
+                f"{attr.bind_thread.thread_tag}: thread bindings are not supported yet"
+            )
+        for key, value in zip(attr.pragma_keys, attr.pragma_values):
+            body = tir.AttrStmt(iv, "pragma_" + key.value, 1 if value is None else value, body)
+        return body
+
+    def _replace(self, body: Stmt) -> Stmt:
+        return _substitute_stmt(body, self.replaced)
+
+
+def _true() -> PrimExpr:
+    global _TRUE
+    if _TRUE is None:
+        _TRUE = IntImm("bool", 1)
+    return _TRUE
+
+
+def _as(expr: PrimExpr, dtype: str) -> PrimExpr:
+    if expr.dtype == dtype:
+        return expr
+    if isinstance(expr, IntImm):
+        return IntImm(dtype, expr.value)
+    return tir.Cast(dtype, expr)
+
+
+def _substitute(expr: PrimExpr, mapping: dict[Var, PrimExpr]) -> PrimExpr:
+    return stmt_functor.substitute(expr, mapping) if mapping else expr
+
+
+def _substitute_stmt(body: Stmt, mapping: dict[Var, PrimExpr]) -> Stmt:
+    return stmt_functor.substitute(body, mapping) if mapping else body
+
+
+def _guarded(body: Stmt, conds: list[PrimExpr]) -> Stmt:
+    for cond in reversed(conds):
+        body = tir.IfThenElse(tir.likely(cond), body)
+    return body
+
+
+def _sequence(first: Stmt, second: Stmt) -> Stmt:
+    parts: list[Stmt] = []
+    for part in (first, second):
+        parts += part.seq if isinstance(part, tir.SeqStmt) else [part]
+    return tir.SeqStmt(parts)

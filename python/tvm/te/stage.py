@@ -1,0 +1,558 @@
+"""A stage: the loops of one operation and where they run."""
+
+from __future__ import annotations
+
+from tvm import tir
+from tvm.error import ScheduleError, TypeError_
+from tvm.runtime.object import Object
+from tvm.tir import IntImm, IterVar, PrimExpr
+
+from .operation import ComputeOp, Operation, PlaceholderOp
+from .relations import Fuse, IterVarRelation, Singleton, Split
+from .tensor import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .schedule import Schedule
+
+_ATTACH_NAMES = {
+    1: "root",
+    2: "inlined",
+    3: "inlined already",
+    4: "attached",
+    5: "attached to a scan",
+}
+
+
+class IterVarAttr(Object):
+    """What a stage wants of one of its axes."""
+
+    __slots__ = (
+        "iter_type",
+        "bind_thread",
+        "prefetch_data",
+        "prefetch_offset",
+        "tensor_intrin",
+        "dim_align_factor",
+        "dim_align_offset",
+        "pragma_keys",
+        "pragma_values",
+    )
+
+    type_key = "IterVarAttr"
+
+    def __init__(self, iter_type: int = 0) -> None:
+        self.iter_type = iter_type
+        self.bind_thread: IterVar | None = None
+        self.prefetch_data: list[Tensor] = []
+        self.prefetch_offset: list[PrimExpr] = []
+        self.tensor_intrin: Any = None
+        self.dim_align_factor = 0
+        self.dim_align_offset = 0
+        self.pragma_keys: list[PrimExpr] = []
+        self.pragma_values: list[Any] = []
+
+    def copy(self) -> IterVarAttr:
+        """An equal one that can change alone."""
+        other = IterVarAttr(self.iter_type)
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(other, name, list(value) if isinstance(value, list) else value)
+        return other
+
+
+class Stage(Object):
+    """How one operation runs.
+
+    Attributes
+    ----------
+    op : Operation
+        The operation it computes now.
+    origin_op : Operation
+        The one it was created for.
+    leaf_iter_vars : list of IterVar
+        The loops, outermost first.
+    all_iter_vars : list of IterVar
+        Every axis it ever had.
+    relations : list of IterVarRelation
+        How the axes derive from each other.
+    iter_var_attrs : dict of IterVar to IterVarAttr
+        What is wanted of each axis.
+    attach_type, attach_stage, attach_ivar
+        Where it runs.
+    """
+
+    __slots__ = (
+        "op",
+        "origin_op",
+        "schedule",
+        "all_iter_vars",
+        "leaf_iter_vars",
+        "env_threads_",
+        "store_predicate",
+        "relations",
+        "iter_var_attrs",
+        "attach_type",
+        "attach_ivar",
+        "attach_stage",
+        "scope",
+        "is_output",
+        "double_buffered",
+        "rolling_buffered",
+        "group",
+        "num_child_stages",
+        "layout_transforms",
+    )
+
+    type_key = "Stage"
+
+    GROUP_ROOT = 1
+    INLINE = 2
+    INLINED_ALREADY = 3
+    SCOPE = 4
+    SCAN_UPDATE = 5
+
+    def __init__(self, op: Operation | None, schedule: Schedule) -> None:
+        self.op: Any = op
+        self.origin_op: Any = op
+        self.schedule = schedule
+        roots = [] if op is None else list(op.root_iter_vars)
+        self.all_iter_vars: list[IterVar] = roots
+        self.leaf_iter_vars: list[IterVar] = list(roots)
+        self.env_threads_: list[IterVar] = []
+        self.store_predicate: PrimExpr | None = None
+        self.relations: list[IterVarRelation] = []
+        self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
+        self.attach_type = self.GROUP_ROOT
+        self.attach_ivar: IterVar | None = None
+        self.attach_stage: Stage | None = None
+        self.scope = ""
+        self.is_output = False
+        self.double_buffered = False
+        self.rolling_buffered = False
+        self.group: Stage | None = None
+        self.num_child_stages = 0
+        self.layout_transforms: list[Any] = []
+
+    def _copy(self, schedule: Schedule) -> Stage:
+        other = Stage.__new__(Stage)
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(other, name, list(value) if isinstance(value, list) else value)
+        other.iter_var_attrs = {iv: attr.copy() for iv, attr in self.iter_var_attrs.items()}
+        other.schedule = schedule
+        return other
+
+    # ---- messages
+    @property
+    def name(self) -> str:
+        return "group" if self.op is None else str(self.op.name)
+
+    def _leaf_names(self) -> str:
+        return ", ".join([iv.var.name for iv in self.leaf_iter_vars]) or "none"
+
+    def _refuse(self, what: str, why: str) -> ScheduleError:
+        return ScheduleError(f"stage {self.name}: {what}: {why}; its axes are {self._leaf_names()}")
+
+    def describe(self) -> str:
+        """The loops and the place on one line."""
+        loops = []
+        for iv in self.leaf_iter_vars:
+            attr = self.iter_var_attrs.get(iv)
+            kind = {5: "unroll ", 6: "vectorize ", 7: "parallel ", 8: "tensorize "}.get(
+                attr.iter_type if attr is not None else 0, ""
+            )
+            loops.append(kind + iv.var.name)
+        place = _ATTACH_NAMES[self.attach_type]
+        if self.attach_type == self.SCOPE:
+            place = f"at {self.attach_stage.name}, {self.attach_ivar.var.name}"  # type: ignore[union-attr]
+        return f"{self.name} [{place}] ({', '.join(loops)})"
+
+    # ---- finding axes
+    def _leaf(self, iv: Any, what: str) -> int:
+        """Position of a leaf axis; an error that names the choices if it is none."""
+        if not isinstance(iv, IterVar):
+            raise TypeError_(
+                f"stage {self.name}: {what}: expected an axis (IterVar), but got "
+                f"{type(iv).__name__}; its axes are {self._leaf_names()}"
+            )
+        for position, leaf in enumerate(self.leaf_iter_vars):
+            if leaf is iv:
+                return position
+        if any(other is iv for other in self.all_iter_vars):
+            made = [
+                new.var.name
+                for relation in self.relations
+                if any(old is iv for old in relation.made_from)
+                for new in relation.makes
+            ]
+            raise self._refuse(
+                f"{what} axis {iv.var.name}",
+                f"the axis was split or fused already and became {', '.join(made)}",
+            )
+        raise self._refuse(
+            f"{what} axis {iv.var.name}", "the axis does not belong to this stage"
+        )
+
+    def _attr(self, iv: IterVar) -> IterVarAttr:
+        found = self.iter_var_attrs.get(iv)
+        if found is None:
+            found = self.iter_var_attrs[iv] = IterVarAttr(iv.iter_type)
+        return found
+
+    # ---- axes
+    def split(
+        self,
+        parent: IterVar,
+        factor: Any = None,
+        nparts: Any = None,
+        disable_predication: bool = False,
+    ) -> tuple[IterVar, IterVar]:
+        """Cut an axis into an outer and an inner one.
+
+        Parameters
+        ----------
+        parent : IterVar
+            A leaf axis.
+        factor : int or PrimExpr, optional
+            Extent of the inner axis.
+        nparts : int or PrimExpr, optional
+            Extent of the outer axis. Exactly one of both is given.
+        disable_predication : bool
+            Promise that the factor divides the extent, so that no guard is needed.
+
+        Returns
+        -------
+        outer, inner : IterVar
+
+        Raises
+        ------
+        ScheduleError
+            If the axis is no leaf of this stage, both or neither of factor and nparts are given,
+            or the number is not positive.
+
+        Examples
+        --------
+        >>> from tvm import te
+        >>> A = te.placeholder((10,), name="A")
+        >>> B = te.compute((10,), lambda i: A[i] + 1.0, name="B")
+        >>> s = te.create_schedule(B.op)
+        >>> outer, inner = s[B].split(B.op.axis[0], factor=4)
+        >>> outer.var.name, inner.var.name
+        ('i.outer', 'i.inner')
+        """
+        if isinstance(parent, IterVar) and (factor is None) == (nparts is None):
+            raise self._refuse(
+                f"split axis {parent.var.name}",
+                "expected exactly one of factor and nparts, but got "
+                + ("neither" if factor is None else "both"),
+            )
+        position = self._leaf(parent, "split")
+        number = self._amount(parent, factor if factor is not None else nparts)
+        name, dtype = parent.var.name, parent.var.dtype
+        outer = IterVar(None, tir.Var(name + ".outer", dtype), parent.iter_type)
+        inner = IterVar(None, tir.Var(name + ".inner", dtype), parent.iter_type)
+        self.relations.append(
+            Split(
+                parent,
+                outer,
+                inner,
+                number if factor is not None else None,
+                number if nparts is not None else None,
+                bool(disable_predication),
+            )
+        )
+        self.all_iter_vars += [outer, inner]
+        self.leaf_iter_vars[position : position + 1] = [outer, inner]
+        return outer, inner
+
+    def _amount(self, parent: IterVar, value: Any) -> PrimExpr:
+        dtype = parent.var.dtype
+        if isinstance(value, PrimExpr) and not isinstance(value, IntImm):
+            return value if value.dtype == dtype else tir.Cast(dtype, value)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError_(
+                f"stage {self.name}: split axis {parent.var.name}: expected an integer, but got "
+                f"{value!r} of type {type(value).__name__}"
+            )
+        number = value.__index__()
+        if number < 1:
+            raise self._refuse(
+                f"split axis {parent.var.name}", f"expected a factor of 1 or more, but got {number}"
+            )
+        return IntImm(dtype, number)
+
+    def fuse(self, *args: Any) -> IterVar:
+        """Run neighbouring axes as one.
+
+        Parameters
+        ----------
+        args : IterVar
+            Leaf axes next to each other, outer first. None at all gives a new axis of extent 1.
+
+        Returns
+        -------
+        IterVar
+
+        Raises
+        ------
+        ScheduleError
+            If the axes are not neighbours in this order.
+        """
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = tuple(args[0])
+        if not args:
+            single = IterVar(None, tir.Var("singleton", "int32"), 0)
+            self.relations.append(Singleton(single))
+            self.all_iter_vars.append(single)
+            self.leaf_iter_vars.insert(0, single)
+            return single
+        positions = [self._leaf(iv, "fuse") for iv in args]
+        for k in range(1, len(args)):
+            if positions[k] != positions[k - 1] + 1:
+                names = ", ".join([iv.var.name for iv in args])
+                raise self._refuse(
+                    f"fuse {names}",
+                    f"expected neighbouring axes, outer first, but {args[k].var.name} does not "
+                    f"follow {args[k - 1].var.name} directly",
+                )
+        fused = args[0]
+        for iv in args[1:]:
+            fused = self._fuse_pair(fused, iv)
+        return fused
+
+    def _fuse_pair(self, outer: IterVar, inner: IterVar) -> IterVar:
+        kinds = {outer.iter_type, inner.iter_type}
+        if IterVar.ThreadIndex in kinds:
+            raise self._refuse(f"fuse {outer.var.name}", "thread axes cannot be fused")
+        kind = max(outer.iter_type, inner.iter_type)
+        wide = "int64" if "int64" in (outer.var.dtype, inner.var.dtype) else outer.var.dtype
+        name = f"{outer.var.name}.{inner.var.name}.fused"
+        fused = IterVar(None, tir.Var(name, wide), kind)
+        position = self._leaf(outer, "fuse")
+        self.relations.append(Fuse(outer, inner, fused))
+        self.all_iter_vars.append(fused)
+        self.leaf_iter_vars[position : position + 2] = [fused]
+        return fused
+
+    def reorder(self, *args: Any) -> None:
+        """Give some leaf axes another order; they share the places they had together.
+
+        Raises
+        ------
+        ScheduleError
+            If an axis is named twice or is no leaf of this stage.
+        """
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = tuple(args[0])
+        places = [self._leaf(iv, "reorder") for iv in args]
+        for k, place in enumerate(places):
+            if place in places[:k]:
+                raise self._refuse("reorder", f"axis {args[k].var.name} is named twice")
+        for place, iv in zip(sorted(places), args):
+            self.leaf_iter_vars[place] = iv
+
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """Split two axes and order them outer, outer, inner, inner.
+
+        Returns
+        -------
+        x_outer, y_outer, x_inner, y_inner : IterVar
+        """
+        self._leaf(y_parent, "tile")
+        if x_parent is y_parent:
+            raise self._refuse("tile", f"axis {x_parent.var.name} is named twice")
+        x_outer, x_inner = self.split(x_parent, factor=x_factor)
+        y_outer, y_inner = self.split(y_parent, factor=y_factor)
+        self.reorder(x_outer, y_outer, x_inner, y_inner)
+        return x_outer, y_outer, x_inner, y_inner
+
+    def vectorize(self, var: IterVar) -> None:
+        """Run an axis as vector operations.
+
+        Raises
+        ------
+        ScheduleError
+            If it is a reduction axis: its iterations depend on each other.
+        """
+        self._leaf(var, "vectorize")
+        if var.iter_type == IterVar.CommReduce:
+            spatial = [
+                iv.var.name for iv in self.leaf_iter_vars if iv.iter_type != IterVar.CommReduce
+            ]
+            raise self._refuse(
+                f"vectorize axis {var.var.name}",
+                "a reduction axis cannot be vectorized (data-parallel are: "
+                f"{', '.join(spatial) or 'none'}; rfactor makes one of it)",
+            )
+        self._attr(var).iter_type = IterVar.Vectorized
+
+    def unroll(self, var: IterVar) -> None:
+        """Write an axis's iterations out one after another."""
+        self._leaf(var, "unroll")
+        self._attr(var).iter_type = IterVar.Unrolled
+
+    def parallel(self, var: IterVar) -> None:
+        """Share an axis's iterations among threads; of nested ones the outermost counts."""
+        self._leaf(var, "parallel")
+        self._attr(var).iter_type = IterVar.Parallelized
+
+    def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
+        """Let the threads of a device run an axis."""
+        self._leaf(ivar, "bind")
+        if not isinstance(thread_ivar, IterVar) or not thread_ivar.thread_tag:
+            raise self._refuse(
+                f"bind axis {ivar.var.name}", "expected a thread axis from te.thread_axis"
+            )
+        self._attr(ivar).bind_thread = thread_ivar
+
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """Attach a hint to an axis, for instance ``auto_unroll_max_step``."""
+        self._leaf(var, "pragma")
+        attr = self._attr(var)
+        if pragma_type == "unroll":
+            attr.iter_type = IterVar.Unrolled
+        elif pragma_type == "vectorize":
+            self.vectorize(var)
+        else:
+            value = tir.convert(pragma_value) if pragma_value is not None else None
+            attr.pragma_keys.append(tir.StringImm(pragma_type))
+            attr.pragma_values.append(value)
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+        """Fetch what a later iteration of an axis reads of a tensor."""
+        self._leaf(var, "prefetch")
+        attr = self._attr(var)
+        attr.prefetch_data.append(tensor)
+        attr.prefetch_offset.append(tir.convert(offset))
+
+    def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
+        """Make a dimension's stride ``offset`` modulo ``factor`` elements."""
+        attr = self._attr(axis)
+        attr.dim_align_factor = int(factor)
+        attr.dim_align_offset = int(offset)
+
+    # ---- place
+    def _check_group(self, what: str, target: Stage) -> None:
+        group = self.group
+        if group is None:
+            return
+        other: Stage | None = target
+        while other is not None and other is not group:
+            other = other.group
+        if other is None:
+            raise self._refuse(
+                f"{what} {target.name}", "the stage belongs to a group and cannot leave it"
+            )
+
+    def compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """Compute what one iteration of a consumer's axis needs, right inside it.
+
+        Parameters
+        ----------
+        parent : Stage
+            The consumer.
+        scope : IterVar
+            One of its axes.
+
+        Raises
+        ------
+        ScheduleError
+            If the stage is of another schedule or the axis of another stage.
+        """
+        if not isinstance(parent, Stage):
+            raise TypeError_(
+                f"stage {self.name}: compute_at: expected a stage (s[tensor]), but got "
+                f"{type(parent).__name__}"
+            )
+        if isinstance(self.op, PlaceholderOp):
+            raise self._refuse("compute_at", "a placeholder is not computed")
+        if parent.schedule is not self.schedule:
+            raise self._refuse(
+                f"compute_at {parent.name}", "that stage belongs to another schedule"
+            )
+        if parent is self:
+            raise self._refuse("compute_at", "a stage cannot be attached to itself")
+        self._check_group("compute_at", parent)
+        if not isinstance(scope, IterVar):
+            raise TypeError_(
+                f"stage {self.name}: compute_at: expected an axis (IterVar) of {parent.name}, but "
+                f"got {type(scope).__name__}"
+            )
+        if not any(iv is scope for iv in parent.all_iter_vars):
+            raise self._refuse(
+                f"compute_at {parent.name}",
+                f"axis {scope.var.name} does not belong to that stage, whose axes are "
+                f"{parent._leaf_names()}",
+            )
+        self.attach_type = self.SCOPE
+        self.attach_stage = parent
+        self.attach_ivar = scope
+
+    def compute_inline(self) -> None:
+        """Compute each element where it is used."""
+        self.attach_type = self.INLINE
+        self.attach_stage = None
+        self.attach_ivar = None
+
+    def compute_root(self) -> None:
+        """Compute the whole tensor in loops of its own."""
+        self.attach_type = self.GROUP_ROOT
+        self.attach_stage = None
+        self.attach_ivar = None
+
+    def set_scope(self, scope: str) -> None:
+        """Say in which memory the result lives, for instance ``"local"`` or ``"shared"``."""
+        self.scope = str(scope)
+
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Store only where ``predicate`` holds: a promise that the rest is never read."""
+        self.store_predicate = tir.convert(predicate)
+
+    def env_threads(self, threads: Any) -> None:
+        """Threads that run the whole stage."""
+        items = list(threads) if isinstance(threads, (list, tuple)) else [threads]
+        self.leaf_iter_vars = items + self.leaf_iter_vars
+        self.all_iter_vars += items
+        self.env_threads_ = items + self.env_threads_
+
+    def double_buffer(self) -> None:
+        """Fill one copy of the buffer while the other is read."""
+        if self.is_output:
+            raise self._refuse("double_buffer", "an output's memory belongs to the caller")
+        self.double_buffered = True
+
+    def rolling_buffer(self) -> None:
+        """Keep what neighbouring iterations share instead of computing it again."""
+        if self.is_output:
+            raise self._refuse("rolling_buffer", "an output's memory belongs to the caller")
+        self.rolling_buffered = True
+
+    # ---- for the lowering
+    @property
+    def root_iter_vars(self) -> tuple[IterVar, ...]:
+        return tuple(self.op.root_iter_vars)
+
+    def kind_of(self, iv: IterVar) -> int:
+        """What was asked of an axis, else its own type."""
+        attr = self.iter_var_attrs.get(iv)
+        return iv.iter_type if attr is None else attr.iter_type
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it has loops of its own."""
+        return not isinstance(self.op, PlaceholderOp) and self.op is not None
+
+    @property
+    def is_compute(self) -> bool:
+        """Whether its operation is given element by element."""
+        return isinstance(self.op, ComputeOp)
+
+    def __repr__(self) -> str:
+        return f"stage({self.describe()})"
+
+    __str__ = __repr__
