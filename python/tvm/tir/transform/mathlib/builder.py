@@ -112,6 +112,10 @@ class Value:
         """Arithmetic on signed values, logical on unsigned ones."""
         return self._bits(other, None, "tir.shift_right")
 
+    def same(self, other: Value) -> Value:
+        """Whether two bools are equal."""
+        return (self & other) | ~(self | other)
+
     def _bits(self, other: Any, logical: Any, name: str) -> Value:
         if self.dtype == "bool":
             return self._binary(other, logical)

@@ -246,7 +246,7 @@ def atanh(b: Builder, x: Value) -> Value:
 # --- trigonometric -------------------------------------------------------------------------------
 
 _SIN = hexes("-0x1.9951e4p-13 0x1.110774p-7 -0x1.555546p-3")
-_COS = hexes("0x1.99e810p-16 -0x1.6c0c28p-10 0x1.55554ap-5 -0.5 1")
+_COS = hexes("0x1.99e810p-16 -0x1.6c0c28p-10 0x1.55554ap-5 -0x1p-1 1")
 _TAN = hexes(
     "0x1.1f1bc2p-8 0x1.5bbd56p-14 0x1.632632p-7 0x1.5cb1c0p-6 0x1.badae8p-5 0x1.110d9ap-3 "
     "0x1.555560p-2"
@@ -471,8 +471,8 @@ def pow_special(b: Builder, v: Value, x: Value, y: Value, a: Value) -> Value:
     """C's table for powers; v is |x|^y for 0 < |x| < inf."""
     whole = is_whole(b, y)
     odd = whole & ~is_whole(b, 0.5 * y)
-    zero, negative = a.eq(0.0), y < 0.0
-    grows = (zero & negative) | ~(zero | negative)
+    zero = a.eq(0.0)
+    grows = zero.same(y < 0.0)
     v = b.select(zero | a.eq(INF), b.constants(grows, y.dtype, INF, 0.0), v)
     v = b.select((x < 0.0) & ~whole & (a < INF), NAN, v)
     v = b.select(odd, b.with_sign(v, x), v)

@@ -48,7 +48,7 @@ def _reduce_exp(b: Builder, x: Value, magic: float) -> tuple[Value, Value]:
 _EXPM1 = hexes(
     "0x1.1f25965200b9bp-29 0x1.af5d4bb076b89p-26 0x1.27e50604048f1p-22 0x1.71ddf92cf41dbp-19 "
     "0x1.a01a0197fa2eep-16 0x1.a01a01af962f9p-13 0x1.6c16c16c17b09p-10 0x1.111111110f72bp-7 "
-    "0x1.5555555555557p-5 0x1.5555555555559p-3 0.5"
+    "0x1.5555555555557p-5 0x1.5555555555559p-3 0x1p-1"
 )
 
 
@@ -81,7 +81,7 @@ def exp10(b: Builder, x: Value) -> Value:
 # the series of cosh and sinh: on |r| <= 0.35 they end early
 _EVEN = hexes(
     "0x1.93974a8c07c9dp-37 0x1.1eed8eff8d898p-29 0x1.27e4fb7789f5cp-22 0x1.a01a01a01a01ap-16 "
-    "0x1.6c16c16c16c17p-10 0x1.5555555555555p-5 0.5 1"
+    "0x1.6c16c16c16c17p-10 0x1.5555555555555p-5 0x1p-1 1"
 )
 _ODD = hexes(
     "0x1.ae7f3e733b81fp-41 0x1.6124613a86d09p-33 0x1.ae64567f544e4p-26 0x1.71de3a556c734p-19 "
@@ -234,7 +234,7 @@ _SIN = hexes(
 )
 _COS = hexes(
     "-0x1.8fa6849f31ba9p-37 0x1.1ee9dbcf85db7p-29 -0x1.27e4f7f1924e1p-22 0x1.a01a019c8f265p-16 "
-    "-0x1.6c16c16c15015p-10 0x1.555555555554bp-5 -0.5 1"
+    "-0x1.6c16c16c15015p-10 0x1.555555555554bp-5 -0x1p-1 1"
 )
 # 2/pi in words of 64 bits, after one word of zeros
 _TWO_OVER_PI = (
