@@ -34,7 +34,7 @@ int Call(FTVMParallelLambda lambda, int task, TVMParallelGroupEnv* env, void* cl
 
 void EnsureError(int task, int num_tasks, int code) {
   const char *kind, *message, *traceback;
-  if (TVMErrorGet(&kind, &message, &traceback) == 0) {
+  if (TVMErrorGet(&kind, &message, &traceback) != 0) {  // there is none
     Fail("TVMError", "task %d of %d of a parallel launch returned %d and set no error", task,
          num_tasks, code);
   }

@@ -2,14 +2,20 @@
 //
 // Tests that need an environment of their own, a fork or an exit run in a child process: this
 // program again, with the name of a scenario.
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <tvm/runtime/c_backend_api.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -17,11 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include <dirent.h>
-#include <signal.h>
-#include <sys/stat.h>
-
-#include "../../src/runtime/cpu_count.h"
+#include "runtime/cpu_count.h"
 #include "test_util.h"
 
 namespace {
@@ -34,11 +36,7 @@ constexpr bool kThreadSanitizer = false;
 
 void SleepMs(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-std::string LastError() {
-  const char *kind, *message, *traceback;
-  if (TVMErrorGet(&kind, &message, &traceback) == 0) return "";
-  return std::string(kind) + ": " + message;
-}
+using tvm_test::LastError;
 
 bool Has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -408,19 +406,17 @@ TEST(WorkersAwakeAndAsleep) {
 
 // ---- in child processes ------------------------------------------------------------------------
 
-std::string self_path;
-
 // Runs a scenario with these variables set; the status as waitpid gives it, -1 after ten seconds.
 int RunScenario(const std::string& name,
                 const std::vector<std::pair<const char*, const char*>>& variables = {}) {
   pid_t child = fork();
   if (child == 0) {
-    for (const char* known : {"TVM_NUM_THREADS", "OMP_NUM_THREADS", "TVM_BIND_THREADS",
-                              "TVM_THREAD_POOL_SPIN_COUNT"}) {
+    for (const char* known :
+         {"TVM_NUM_THREADS", "OMP_NUM_THREADS", "TVM_BIND_THREADS", "TVM_THREAD_POOL_SPIN_COUNT"}) {
       unsetenv(known);
     }
     for (auto& v : variables) setenv(v.first, v.second, 1);
-    execl(self_path.c_str(), self_path.c_str(), "--scenario", name.c_str(), nullptr);
+    execl("/proc/self/exe", "thread_pool_test", "--scenario", name.c_str(), nullptr);
     _exit(126);
   }
   int status = -1;
@@ -470,7 +466,8 @@ TEST(PinnedAndWithoutSpinning) {
   CHECK_EQ(RunScenario("pinned", {{"TVM_NUM_THREADS", "3"}, {"TVM_THREAD_POOL_SPIN_COUNT", "0"}}),
            0);
   CHECK_EQ(
-      RunScenario("pinned", {{"TVM_NUM_THREADS", "3"}, {"TVM_THREAD_POOL_SPIN_COUNT", "50000"}}), 0);
+      RunScenario("pinned", {{"TVM_NUM_THREADS", "3"}, {"TVM_THREAD_POOL_SPIN_COUNT", "50000"}}),
+      0);
 }
 
 void ScenarioOne() {
@@ -493,7 +490,6 @@ void ScenarioIdle() {
   double before = CpuSeconds();
   SleepMs(500);
   double used = CpuSeconds() - before;
-  if (used > 0.05) std::cerr << used << " s of CPU time in half a second of idleness" << std::endl;
   CHECK(used <= 0.05);
 }
 
@@ -533,7 +529,11 @@ int InFork(F&& body) {
   pid_t child = fork();
   if (child == 0) {
     alarm(20);
-    body();
+    try {
+      body();
+    } catch (const tvm_test::Stop&) {
+      _exit(1);
+    }
     _exit(0);
   }
   int status = -1;
@@ -676,10 +676,11 @@ void ScenarioLaunchAtThreadEnd() {
 }
 
 TEST(ExitInAnyOrder) {
-  for (const char* name : {"exit-midway", "exit-in-worker", "launch-at-exit", "launch-at-thread-end"}) {
+  for (const char* name :
+       {"exit-midway", "exit-in-worker", "launch-at-exit", "launch-at-thread-end"}) {
     for (int i = 0; i < 3; ++i) {
-      if (RunScenario(name, {{"TVM_NUM_THREADS", "4"}}) != 0) std::cerr << name << std::endl;
-      CHECK_EQ(RunScenario(name, {{"TVM_NUM_THREADS", "4"}}), 0);
+      int status = RunScenario(name, {{"TVM_NUM_THREADS", "4"}});
+      CHECK_EQ(std::string(name) + " " + std::to_string(status), std::string(name) + " 0");
     }
   }
 }
@@ -771,7 +772,8 @@ TEST(QuotaOfCgroupVersion1) {
 
 TEST(QuotaSeenFromInsideAContainer) {
   FakeSystem fake;  // the mount shows the container's group as the root
-  const char* mount = "32 31 0:29 /docker/x /sys/fs/cgroup/cpu ro master:3 - cgroup cgroup rw,cpu\n";
+  const char* mount =
+      "32 31 0:29 /docker/x /sys/fs/cgroup/cpu ro master:3 - cgroup cgroup rw,cpu\n";
   fake.Write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n");
   fake.Write("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
   CHECK_EQ(tvm::runtime::CgroupCpuQuota("4:cpu:/docker/x\n", mount, fake.root), 2.0);
@@ -786,12 +788,11 @@ TEST(AffinityMask) {
   CHECK(tvm::runtime::AvailableCpus() <= static_cast<int>(cpus.size()));
   pid_t child = fork();
   if (child == 0) {
-    bool right = tvm::runtime::SetThreadCpus(0, {cpus[0]}, -1) &&
-                 tvm::runtime::ProcessCpus() == std::vector<int>{cpus[0]} &&
-                 tvm::runtime::AvailableCpus() == 1 &&
-                 !tvm::runtime::SetThreadCpus(0, {cpus[0]}, cpus[0]) &&
-                 !tvm::runtime::SetThreadCpus(0, {}, -1) &&
-                 !tvm::runtime::SetThreadCpus(0, {1 << 20}, -1);
+    bool right =
+        tvm::runtime::SetThreadCpus(0, {cpus[0]}, -1) &&
+        tvm::runtime::ProcessCpus() == std::vector<int>{cpus[0]} &&
+        tvm::runtime::AvailableCpus() == 1 && !tvm::runtime::SetThreadCpus(0, {cpus[0]}, cpus[0]) &&
+        !tvm::runtime::SetThreadCpus(0, {}, -1) && !tvm::runtime::SetThreadCpus(0, {1 << 20}, -1);
     _exit(right ? 0 : 1);
   }
   int status = -1;
@@ -839,14 +840,17 @@ constexpr Scenario kScenarios[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  self_path = "/proc/self/exe";
   if (argc == 3 && std::string(argv[1]) == "--scenario") {
     for (const Scenario& scenario : kScenarios) {
       if (std::string(scenario.name) != argv[2]) continue;
-      scenario.run();
+      try {
+        scenario.run();
+      } catch (const tvm_test::Stop&) {
+        return 1;
+      }
       return 0;
     }
     return 125;
   }
-  return test::RunAllTests(argc, argv);
+  return tvm_test::RunAll(argc, argv);
 }
