@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 STACK_BYTES = 16384
 # ... and up to this many in one function.
 STACK_TOTAL = 65536
+# An innermost loop of at most this many turns, a tail for instance, is not worth LLVM's passes.
+SHORT_LOOP = 32
 # A loop asked to be unrolled is left rolled beyond this many copies of its body.
 UNROLL_LIMIT = 4096
 
@@ -282,10 +284,17 @@ class FunctionWriter(Expressions):
                 self.positions[loop_var] = (base, number + step)
                 self.stmt(node.body)
             return
-        self.loop(loop_var, begin, extent, node.body)
+        self.loop(loop_var, begin, extent, node.body, _at_most(node.extent) <= SHORT_LOOP)
 
-    def loop(self, loop_var: Any, begin: Position, extent: Position, body: Any) -> None:
-        """Run `body` for loop_var from begin, extent times."""
+    def loop(
+        self,
+        loop_var: Any,
+        begin: Position,
+        extent: Position,
+        body: Any,
+        short: bool = False,
+    ) -> None:
+        """Run `body` for loop_var from begin, extent times; `short` loops are left as they are."""
         known = extent[1] if not extent[0] else None
         first = self.whole(begin)
         if begin == ("", 0):
@@ -313,7 +322,7 @@ class FunctionWriter(Expressions):
         self.stmt(body)
         self.pop()
         has_inner, scalar_store = self._loops.pop()
-        if scalar_store and not has_inner and (known is None or known > 4):
+        if scalar_store and not has_inner and not short:
             self.unit.scalar_loops = True
         step = self.effect(f"add nsw i64 {counter}, 1")
         more = self.effect(f"icmp slt i64 {step}, {end}")
@@ -458,6 +467,17 @@ class FunctionWriter(Expressions):
         return
 
 
+def _at_most(extent: Any) -> int:
+    """A number that an extent does not exceed; a very large one if nothing is known."""
+    if type(extent) is _expr.IntImm:
+        return int(extent.value)
+    if type(extent) is _expr.Min:
+        return min(_at_most(extent.a), _at_most(extent.b))
+    if type(extent) is _expr.FloorMod and type(extent.b) is _expr.IntImm and extent.b.value > 0:
+        return int(extent.b.value) - 1
+    return 1 << 62
+
+
 class _Known:
     """A key for a value that travels into a parallel body without being a variable of the program."""
 
@@ -467,8 +487,24 @@ class _Known:
         self.name = name
 
 
-def write_function(unit: Unit, func: Any, name: str, slots: dict[Any, int]) -> None:
-    """Add the body `int32 name(const uint64_t* slots)` of a PrimFunc to the module."""
+def write_function(
+    unit: Unit, func: Any, name: str, symbol: str, slots: dict[Any, int]
+) -> None:
+    """Add the body `int32 symbol(const uint64_t* slots)` of a PrimFunc to the module.
+
+    Parameters
+    ----------
+    unit : Unit
+        The module.
+    func : PrimFunc
+        The lowered function.
+    name : str
+        Its name, for messages.
+    symbol : str
+        Name of the body.
+    slots : dict of Var to int
+        Where the body finds its scalars, data pointers and sizes.
+    """
     pointers = Pointers(unit)
     writer = FunctionWriter(unit, name, pointers)
     handles = [item for item in slots if item.dtype == "handle"]
@@ -480,9 +516,9 @@ def write_function(unit: Unit, func: Any, name: str, slots: dict[Any, int]) -> N
     writer.do("ret i32 0")
     count = max(slots.values(), default=-1) + 1
     unit.functions.append(
-        writer.finish(name, f"ptr noalias readonly align 8 dereferenceable({8 * count}) %slots")
+        writer.finish(symbol, f"ptr noalias readonly align 8 dereferenceable({8 * count}) %slots")
         if count
-        else writer.finish(name, "ptr %slots")
+        else writer.finish(symbol, "ptr %slots")
     )
 
 

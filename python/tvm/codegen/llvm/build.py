@@ -1,0 +1,125 @@
+"""From an IRModule to a runtime module of compiled functions."""
+
+from __future__ import annotations
+
+from ... import error
+from ...ir.deep import call_deep
+from ...tir.arg_table import ArgTable
+from ...tir.function import PrimFunc
+from ...tir.transform.lower_intrin import lower_intrin
+from .compile import Compiled
+from .jit import LoadedCode
+from .machine import Machine, machine_for
+from .stmt import write_function
+from .unit import Unit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...ir.module import IRModule
+    from ...runtime.module import Module
+    from ...target import Target
+
+
+class LLVMCode:
+    """What stands behind a compiled module: its code, for as long as one of its functions lives.
+
+    Attributes
+    ----------
+    functions : list of (str, ArgTable, str)
+        Name, argument table and symbol of the body of each.
+    """
+
+    type_key = "llvm"
+    format = "o"
+
+    def __init__(
+        self, compiled: Compiled, functions: list[tuple[str, ArgTable, str]], slots: dict[str, int]
+    ) -> None:
+        self.compiled = compiled
+        self.functions = functions
+        self.loaded: LoadedCode | None = None
+        if compiled.machine.is_host:
+            self.loaded = LoadedCode(compiled, [symbol for _, _, symbol in functions], slots)
+
+    def entries(self) -> list[tuple[str, int, bytes]]:
+        """Name, address and argument table of each function, as the runtime takes them."""
+        if self.loaded is None:
+            return []
+        addresses = self.loaded.addresses
+        return [(name, addresses[symbol], t.to_bytes()) for name, t, symbol in self.functions]
+
+    def get_source(self, fmt: str = "") -> str:
+        """The code as text: "ll" before LLVM's passes, "opt.ll" after them, "asm"."""
+        kind = fmt or "ll"
+        if kind == "ll":
+            return self.compiled.text
+        if kind == "opt.ll":
+            return self.compiled.optimized_text()
+        if kind in ("asm", "s"):
+            return self.compiled.assembly()
+        raise error.ValueError_(
+            f"get_source: a compiled module has no text in format {fmt!r}; expected ll, opt.ll, "
+            "asm or s"
+        )
+
+    def save(self, path: str, fmt: str = "") -> None:
+        """Write the code to a file: "o" an object, "ll" LLVM text, "s" assembly."""
+        kind = fmt or "o"
+        if kind in ("o", "obj"):
+            data = self.compiled.object_code
+        elif kind in ("ll", "s", "asm"):
+            data = self.get_source(kind).encode()
+        else:
+            raise error.ValueError_(
+                f"save: a compiled module has no format {fmt!r}; expected o, ll or s"
+            )
+        with open(path, "wb") as file:
+            file.write(data)
+
+
+def generate(mod: IRModule, target: Target | None, machine: Machine) -> tuple[Unit, list[Any]]:
+    """The LLVM text of a module's functions, and (name, table, symbol) of each."""
+    contract = bool(target.attrs.get("contract", True)) if target is not None else True
+    unit = Unit(machine)
+    functions: list[Any] = []
+    for var, func in mod.functions.items():
+        if not isinstance(func, PrimFunc):
+            raise error.TypeError_(
+                f"build: expected PrimFunc functions, but {var.name_hint} is a "
+                f"{type(func).__name__}"
+            )
+        name = str(func.attrs.get("global_symbol", var.name_hint))
+        symbol = f"{name}_compute_"
+        func = lower_intrin(func, machine.has_fma, contract, machine.has_rounding)
+        table = ArgTable.from_prim_func(func)
+        slots = {variable: slot for slot, variable in enumerate(table.slots)}
+        write_function(unit, func, name, symbol, slots)
+        functions.append((name, table, symbol))
+    if not functions:
+        raise error.ValueError_("build: the module has no function")
+    return unit, functions
+
+
+def build(mod: IRModule, target: Target | None = None) -> Module:
+    """A runtime module of the functions of `mod`, compiled by LLVM.
+
+    Parameters
+    ----------
+    mod : IRModule
+        Lowered functions.
+    target : Target, optional
+        The processor; by default this one.
+    """
+    from ..._ffi import _core
+    from ...runtime.module import table_module
+
+    machine = machine_for(target)
+    depth = max((func.depth for func in mod.functions.values()), default=0)
+    unit, functions = call_deep(depth, generate, mod, target, machine)
+    code = LLVMCode(Compiled(unit), functions, _core.backend_slots())
+    module = table_module(code.entries(), code, entry=functions[0][0])
+    if code.loaded is not None:
+        code.loaded.fill_slot("__tvm_module_ctx", module.handle_value)
+    return module
