@@ -322,6 +322,24 @@ class Algebra:
             return False
         return None
 
+    def merged(self, poly: Poly) -> Poly:
+        """(x // c) * c + x % c becomes x, wherever both terms stand with one factor."""
+        for mono, coeff in poly.items():
+            for position, key in enumerate(mono):
+                atom = self._atoms[key]
+                if type(atom) is not _FLOORMOD or not self._index[key]:
+                    continue
+                x, c = self.poly(atom.a), self.poly(atom.b)
+                whole = self.floordiv(x, c, atom.dtype)
+                # x // c may be a sum itself: all of it has to be there
+                rest = mono[:position] + mono[position + 1 :]
+                factor = {rest: coeff}
+                back = multiply(multiply(whole, c), factor)
+                if back and all(poly.get(m) == v for m, v in back.items()):
+                    out = add(add(poly, back, -1), {mono: coeff}, -1)
+                    return self.merged(add(out, multiply(x, factor)))
+        return poly
+
     # ---- to expressions
     def expr(self, poly: Poly, dtype: str) -> PrimExpr:
         """An expression of the given integer type, the constant last."""
@@ -368,7 +386,7 @@ class Algebra:
         kind = type(expr)
         if kind is IntImm or isinstance(expr, Var):
             return expr
-        return self.expr(self.poly(expr), expr.dtype)
+        return self.expr(self.merged(self.poly(expr)), expr.dtype)
 
     # ---- bounds and proofs
     def bounds(self, poly: Poly) -> Bound:

@@ -11,7 +11,7 @@ from tvm import tir
 from tvm.arith.index_algebra import Algebra, Interval, add, const, constant
 from tvm.error import ScheduleError
 from tvm.ir.expr import Range
-from tvm.tir import IterVar, ProducerLoad, Reduce, stmt_functor
+from tvm.tir import IntImm, IterVar, ProducerLoad, Reduce, stmt_functor
 
 from .operation import ComputeOp, Operation
 from .relations import whole_interval
@@ -292,7 +292,14 @@ class BoundInference:
         full = constant(algebra.poly(iv.dom.extent))
         if size is not None and full is not None and size >= full:
             return iv.dom
+        if size is not None and size < 1:
+            # nothing is read: the condition around the read never holds
+            if full is None or full < 1:
+                return iv.dom
+            return Range.from_min_extent(iv.dom.min, IntImm(dtype, 1))
         if size is None:
+            if not algebra.nonnegative(extent):
+                extent = algebra.minmax(extent, const(0), True, dtype)
             # an upper bound makes memory and loops of constant size; guards do the rest
             bound = algebra.bounds(extent)[1]
             if bound is not None and (full is None or bound <= full) and _moves(extent, algebra):

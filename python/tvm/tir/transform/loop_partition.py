@@ -202,8 +202,10 @@ class _Partition(StmtExprMutator):
                 return None
         if size is None:
             # the middle may be empty, and its ends may cross the loop's
-            high = algebra.minmax(high, begin, True, dtype)
-            low = algebra.minmax(low, high, False, dtype)
+            if high != end:
+                high = algebra.minmax(high, begin, True, dtype)
+            if low != begin:
+                low = algebra.minmax(low, high, False, dtype)
         proved = set(finder.found)
         if op.kind is ForKind.PARALLEL:
             return [self._both(op, low, high, begin, end, proved)]
@@ -255,6 +257,8 @@ class _Partition(StmtExprMutator):
 
 def _alone(guards: list[_Guard], side: str) -> set[int]:
     """The tests that are false beyond the middle: exact ones that alone decide where it ends."""
+    if not guards:
+        return set()
     first = getattr(guards[0], side)
     if any(getattr(guard, side) != first for guard in guards):
         return set()

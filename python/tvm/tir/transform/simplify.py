@@ -86,7 +86,7 @@ class Simplifier(StmtExprMutator):
         algebra = self.algebra
         if op.kinds & _VECTOR:
             return op
-        new = algebra.expr(algebra.poly(op), op.dtype)
+        new = algebra.expr(algebra.merged(algebra.poly(op)), op.dtype)
         return op if _same(new, op) else new
 
     def visit_ramp_(self, op: Any) -> Any:

@@ -124,7 +124,7 @@ class _Flatten(StmtExprMutator):
         dtype = flat.dtype
         if dtype != "int64" and any(index.dtype == "int64" for index in indices):
             dtype = "int64"
-        return flat.buffer, (algebra.expr(total, dtype),)
+        return flat.buffer, (algebra.expr(algebra.merged(total), dtype),)
 
     def _normal(self, index: PrimExpr) -> PrimExpr:
         if info(index.dtype).lanes > 1:

@@ -13,8 +13,8 @@ from tvm import tir
 from tvm.error import ScheduleError
 from tvm.ir.dtype import info, with_lanes
 from tvm.ir.transform import PassInfo
-from tvm.tir import ForKind, IntImm, PrimFunc, Var
-from tvm.tir.stmt_functor import StmtExprMutator, substitute, uses_var
+from tvm.tir import Buffer, ForKind, IntImm, PrimFunc, Var
+from tvm.tir.stmt_functor import StmtExprMutator, replace_buffer, substitute, uses_var
 
 from .fresh import fresh_copy
 from .function_pass import PrimFuncPass
@@ -67,8 +67,9 @@ class _Vectorizer(StmtExprMutator):
         self.ramp = tir.Ramp(low, IntImm(var.dtype, 1), lanes)
         # variables whose values differ between lanes
         self.lets: dict[Var, Var] = {}
-        # memory that exists once for each lane
-        self.private: dict[Var, Any] = {}
+        # memory that exists once for each lane: its pointer, and its buffers' wider forms
+        self.private: set[Var] = set()
+        self.wider: dict[Buffer, Buffer] = {}
 
     # ---- expressions
     def visit_var_(self, op: Any) -> Any:
@@ -164,12 +165,19 @@ class _Vectorizer(StmtExprMutator):
 
     def visit_buffer_load_(self, op: Any) -> Any:
         indices = self._mutate_all(op.indices)
-        offset = self.private.get(op.buffer.data)
-        if offset is not None:
-            return tir.BufferLoad(op.buffer, [self._private(indices[0], offset)])
+        if op.buffer.data in self.private:
+            return tir.BufferLoad(self._wide(op.buffer), [self._private(indices[0])])
         return op if indices is op.indices else tir.BufferLoad(op.buffer, indices)
 
-    def _private(self, index: Any, size: Any) -> Any:
+    def _wide(self, buffer: Buffer) -> Buffer:
+        found = self.wider.get(buffer)
+        if found is None:
+            size = buffer.shape[0]
+            wide = _combine(tir.Mul, size, IntImm(size.dtype, self.lanes))
+            found = self.wider[buffer] = replace_buffer(buffer, shape=(wide,))
+        return found
+
+    def _private(self, index: Any) -> Any:
         """Position of this lane's copy: the lanes' elements lie next to each other."""
         lanes = IntImm(info(index.dtype).scalar, self.lanes)
         ramp = tir.Ramp(IntImm(lanes.dtype, 0), IntImm(lanes.dtype, 1), self.lanes)
@@ -181,18 +189,18 @@ class _Vectorizer(StmtExprMutator):
     def visit_buffer_store_(self, op: Any) -> Any:
         indices = self._mutate_all(op.indices)
         value = self.visit(op.value)
-        size = self.private.get(op.buffer.data)
-        if size is not None:
-            indices = (self._private(indices[0], size),)
+        buffer = op.buffer
+        if buffer.data in self.private:
+            buffer, indices = self._wide(buffer), (self._private(indices[0]),)
         elif indices is op.indices and value is op.value:
             return op
         lanes = max(info(value.dtype).lanes, info(indices[-1].dtype).lanes)
         if lanes == 1:
-            return tir.BufferStore(op.buffer, value, indices)
+            return tir.BufferStore(buffer, value, indices)
         if info(indices[-1].dtype).lanes == 1:
             # all lanes store to one place: the last one wins, in order
             raise _Scalar
-        return tir.BufferStore(op.buffer, broadcast(value, lanes), indices)
+        return tir.BufferStore(buffer, broadcast(value, lanes), indices)
 
     def visit_seq_stmt_(self, op: Any) -> Any:
         if self.lets or self.private:
@@ -253,7 +261,7 @@ class _Vectorizer(StmtExprMutator):
         size = extents[0]
         for extent in extents[1:]:
             size = size * extent
-        self.private[op.buffer_var] = size
+        self.private.add(op.buffer_var)
         body = self.visit(op.body)
         return tir.Allocate(
             op.buffer_var,
