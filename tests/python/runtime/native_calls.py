@@ -146,8 +146,9 @@ def seen_by_native(*args):
     found = []
 
     def body(values, tags, n, ret):
-        for i in range(n):
-            found.append((tags[i], getattr(values[i], FIELDS.get(tags[i], "v_handle"))))
+        found.extend(
+            (tags[i], getattr(values[i], FIELDS.get(tags[i], "v_handle"))) for i in range(n)
+        )
         return 0
 
     with native_function(body) as f:

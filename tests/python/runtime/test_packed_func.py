@@ -254,13 +254,18 @@ def test_keywords_are_refused():
 
 
 def test_failing_conversion_releases_what_was_converted():
-    thing, x = type("Thing", (), {})(), np.ones(4)
-    died = weakref.ref(thing)
+    class Thing:
+        def method(self):
+            return 1
+
+    thing, x = Thing(), np.ones(4)
+    died = weakref.ref(thing), weakref.ref(x)
     with c.native_function(lambda *_: 0) as f:
-        with pytest.raises(OverflowError, match="argument 3"):
-            f([thing], x, lambda: thing, 2**70)
-        del thing
-        assert died() is None
+        for g in (f, _core.convert_function(lambda *_: 0)):
+            with pytest.raises(OverflowError, match="argument 4"):
+                g([thing], x, thing.method, b"raw", 2**70)
+        del thing, x
+        assert [d() for d in died] == [None, None]
 
 
 def test_python_callee_sees_and_changes_the_callers_memory():
