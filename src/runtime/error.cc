@@ -33,6 +33,7 @@ struct ErrorData {
     void* old = std::exchange(payload, nullptr);
     auto* old_drop = std::exchange(drop, nullptr);
     set = false;
+    text.clear();
     if (old != nullptr && old_drop != nullptr) old_drop(old);
   }
 };
@@ -261,7 +262,7 @@ const char* TVMGetLastError(void) {
     if (!e->set) return "";
     if (e->kind.empty()) return "MemoryError: out of memory";
     if (e->kind == "TVMError") return e->message.c_str();
-    e->text = e->kind + ": " + e->message;
+    if (e->text.empty()) e->text = e->kind + ": " + e->message;  // the same address every time
     return e->text.c_str();
   } catch (...) {
     return "MemoryError: out of memory";

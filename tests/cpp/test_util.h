@@ -1,13 +1,17 @@
 // A small harness: TEST(Name) { CHECK...; } in any number of files, TEST_MAIN() in one of them.
 // A failed check prints where and what, and the program ends with status 1 when all tests have run.
+// CHECK and CHECK_EQ go on after a failure, so they may be used in any thread; CHECK_OK, CHECK_FAILS
+// and REQUIRE end the test.
 #ifndef TVM_TESTS_CPP_TEST_UTIL_H_
 #define TVM_TESTS_CPP_TEST_UTIL_H_
 
 #include <tvm/runtime/c_runtime_api.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,8 +28,8 @@ inline std::vector<Test>& Tests() {
   return tests;
 }
 
-inline int& Failures() {
-  static int failures = 0;
+inline std::atomic<int>& Failures() {
+  static std::atomic<int> failures{0};
   return failures;
 }
 
@@ -55,7 +59,6 @@ void CheckEqual(const A& a, const B& b, const char* text_a, const char* text_b, 
   if (a == b) return;
   Report(file, line,
          std::string(text_a) + " == " + text_b + ": got " + Show(a) + " and " + Show(b));
-  throw Stop();
 }
 
 // The last error as one text, for checks of failing calls.
@@ -96,24 +99,33 @@ inline int RunAll(int argc, char** argv) {
     }
     if (Failures() != before) std::fprintf(stderr, "FAILED %s\n", test.name);
   }
-  std::printf("%d tests, %d failures\n", ran, Failures());
+  std::printf("%d tests, %d failures\n", ran, Failures().load());
   // A filter that fits nothing must not look like success.
   return Failures() == 0 && ran > 0 ? 0 : 1;
 }
 
 }  // namespace tvm_test
 
+// For programs that have a main function of their own.
+namespace test {
+inline int RunAllTests(int argc, char** argv) { return tvm_test::RunAll(argc, argv); }
+}  // namespace test
+
 #define TEST(name)                                               \
   static void Test_##name();                                     \
   static tvm_test::Register register_##name(#name, Test_##name); \
   static void Test_##name()
 
-#define CHECK(condition)                                                 \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      tvm_test::Report(__FILE__, __LINE__, "CHECK failed: " #condition); \
-      throw tvm_test::Stop();                                            \
-    }                                                                    \
+#define CHECK(condition)                                                                     \
+  do {                                                                                       \
+    if (!(condition)) tvm_test::Report(__FILE__, __LINE__, "CHECK failed: " #condition);     \
+  } while (0)
+#define REQUIRE(condition)                                                 \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
+      tvm_test::Report(__FILE__, __LINE__, "REQUIRE failed: " #condition); \
+      throw tvm_test::Stop();                                              \
+    }                                                                      \
   } while (0)
 #define CHECK_EQ(a, b) tvm_test::CheckEqual((a), (b), #a, #b, __FILE__, __LINE__)
 // A C API call that must succeed.
