@@ -20,9 +20,9 @@ OLD_NAMES = {
     "context": ("runtime.ndarray.device", "tvm.device"),
     "convert": ("runtime.object_generic.convert", "tvm.runtime.convert"),
     "const": ("runtime.object_generic.const", "tvm.tir.const"),
-    "TVMContext": ("runtime.device.Device", "tvm.runtime.Device"),
+    "TVMContext": ("runtime.devices.Device", "tvm.runtime.Device"),
     "NDArray": ("runtime.ndarray.NDArray", "tvm.nd.NDArray"),
-    "Device": ("runtime.device.Device", "tvm.runtime.Device"),
+    "Device": ("runtime.devices.Device", "tvm.runtime.Device"),
     "module": ("runtime.module", "tvm.runtime.module"),
 }
 
@@ -33,14 +33,14 @@ MOVED = {
         for name in (
             *("placeholder", "compute", "scan", "extern", "var", "size_var", "reduce_axis"),
             *("thread_axis", "create_schedule", "tag_scope", "comm_reducer", "sum", "max", "min"),
-            *("decl_tensor_intrin", "hybrid", "schedule", "tensor", "tensor_intrin", "gradient"),
+            *("decl_tensor_intrin", "hybrid", "schedule", "tensor", "gradient"),
         )
     },
     **{
         name: f"tvm.tir.{name}"
         for name in (
             *("decl_buffer", "ir_builder", "all", "any", "call_extern", "call_intrin"),
-            *("call_packed", "call_pure_intrin", "if_then_else", "floordiv", "floormod"),
+            *("call_packed", "if_then_else", "floordiv", "floormod"),
             *("truncdiv", "truncmod", "indexdiv", "indexmod", "div", "exp", "log", "sqrt"),
             *("tanh", "sigmoid", "power", "floor", "ceil", "round", "trunc", "abs", "popcount"),
             *("max_value", "min_value", "stmt", "expr", "layout", "bijective_layout"),
@@ -63,7 +63,8 @@ MOVED = {
     "api": "tvm.te and tvm.tir",
     "intrin": "tvm.tir",
     "generic": "tvm.tir.generic",
-    "codegen_ffi": "tvm.target.codegen",
+    "call_pure_intrin": "tvm.tir.call_intrin",
+    "tensor_intrin": "tvm.te.decl_tensor_intrin",
     "lower_module": "tvm.lower",
     "register_intrin_rule": "tvm.ir.register_intrin_lowering",
     "Range": "tvm.ir.Range",
@@ -133,7 +134,7 @@ class _LegacyFinder:
 
 
 class _NdarrayLoader:
-    """Fills the module `tvm.ndarray`, which has the names of `tvm.nd`."""
+    """Lets `import tvm.ndarray` give the module that `tvm.nd` is."""
 
     @staticmethod
     def create_module(spec: Any) -> None:
@@ -141,9 +142,10 @@ class _NdarrayLoader:
 
     @staticmethod
     def exec_module(module: Any) -> None:
-        """Copies the names over."""
-        names = vars(lookup("ndarray"))
-        vars(module).update({k: v for k, v in names.items() if not k.startswith("__")})
+        """Puts `tvm.nd` in its place, as the import system allows."""
+        import sys
+
+        sys.modules[module.__name__] = lookup("ndarray")
 
 
 def install() -> None:

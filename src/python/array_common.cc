@@ -1,5 +1,7 @@
 #include "array_common.h"
 
+#include <cstring>
+
 namespace tvm {
 namespace python {
 
@@ -28,6 +30,14 @@ bool Signature::Parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames
     if (found == count) {  // not interned, or not ours
       found = 0;
       while (found < count && PyUnicode_Compare(names[found], name) != 0) ++found;
+    }
+    if (found == count && PyUnicode_CompareWithASCIIString(name, "ctx") == 0) {
+      found = 0;  // what older programs call the device
+      while (found < count && strcmp(texts[found], "device") != 0) ++found;
+      if (found < count && PyErr_WarnEx(PyExc_DeprecationWarning,
+                                        "ctx= is an older name, please use device=", 1) != 0) {
+        return false;
+      }
     }
     if (found == count) {
       RaiseKind("TypeError", "%s() got an unexpected keyword argument %R", function, name);

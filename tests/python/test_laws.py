@@ -15,7 +15,7 @@ LAYERS = [
     "topi", "contrib", "rpc", "testing",
 ]  # fmt: skip
 # Belong to no layer: the composition root, the errors that every layer raises, and small helpers.
-FREE = {"", "error", "support", "config", "version", "libinfo"}
+FREE = {"", "_legacy", "error", "support", "config", "version", "libinfo"}
 
 
 def layer_of(module: str) -> str | None:

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+try:
+    from . import _core as _core
+except ImportError as problem:
+    import os as _os
+
+    _here = _os.path.dirname(_os.path.abspath(__file__))
+    raise ImportError(
+        f"the native part of tvm cannot be loaded: {problem}. It was looked for in {_here} "
+        f"(_core.abi3.so) and {_os.path.join(_os.path.dirname(_here), 'lib')} "
+        "(libtvm_runtime.so). Run pip install tvm-lite again, or in a source tree "
+        "tools/dev-build.sh; if the files are there, ldd tells which library they miss"
+    ) from problem
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -10,11 +10,10 @@ if TYPE_CHECKING:
 
 # name of a family -> (type code, bits when none are written, the widths that exist)
 FAMILIES: dict[str, tuple[int, int, tuple[int, ...] | range]] = {
-    "int": (0, 32, range(1, 65)),
-    "uint": (1, 32, range(1, 65)),
+    "int": (0, 32, range(1, 256)),
+    "uint": (1, 32, range(1, 256)),
     "float": (2, 32, (16, 32, 64)),
     "bfloat": (4, 16, (16,)),
-    "complex": (5, 128, (64, 128)),
 }
 # whole words; ml_dtypes' names stand beside ours
 WORDS: dict[str, tuple[int, int]] = {
@@ -31,7 +30,6 @@ CODE_NAMES = {
     2: "float",
     3: "handle",
     4: "bfloat",
-    5: "complex",
     6: "e4m3_float",
     7: "e5m2_float",
 }

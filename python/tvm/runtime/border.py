@@ -7,7 +7,7 @@ from tvm._ffi import _core, dtype
 from tvm._ffi.runtime_ctypes import DataType
 
 from . import container, object_generic
-from .device import device
+from .devices import device
 from .object import Object
 
 TYPE_CHECKING = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # the family codes of the types that need care here
 _INT, _UINT, _HANDLE, _BFLOAT = 0, 1, 3, 4
 _FP8 = {6: "float8_e4m3fn", 7: "float8_e5m2"}
-_PLAIN_BITS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64), 5: (64, 128)}
+_PLAIN_BITS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64)}
 
 
 def array_slow(arr: Any, device: Device | None, mem_scope: str | None) -> NDArray:
@@ -84,14 +84,14 @@ def _check_kind(source: np.ndarray[Any, Any], where: str) -> None:
     kind = source.dtype.kind
     if kind in "biuf" and source.dtype.itemsize <= 8:
         return
-    if kind == "c" and source.dtype.itemsize <= 16:
-        return
     if dtype._parse(source.dtype.name) is None or source.dtype.names is not None:
         hint = ""
         if kind == "O":
             hint = "; a list must hold numbers only, and its rows must be equally long"
-        elif kind in "fc":
-            hint = "; convert it to double precision first"
+        elif kind == "c":
+            hint = "; store the real and the imaginary part as two arrays"
+        elif kind == "f":
+            hint = "; convert it with .astype('float64')"
         raise TypeError_(
             f"{where}: no array can hold NumPy's dtype {source.dtype} "
             f"(got elements of {_kind_name(kind)}){hint}"
@@ -106,7 +106,7 @@ def _kind_name(kind: str) -> str:
         "M": "dates",
         "m": "time spans",
         "V": "records",
-        "c": "extended precision",
+        "c": "complex numbers",
         "f": "extended precision",
     }
     return names.get(kind, f"kind {kind!r}")

@@ -177,7 +177,7 @@ def _time_evaluator(
     AttributeError
         When the module has no such function.
     """
-    from .device import device
+    from .devices import device
     from .profiling import time_evaluator
 
     func = self.get_function(func_name, query_imports=True)

@@ -12,8 +12,8 @@ from tvm._ffi._core import empty as empty
 from tvm._ffi._core import from_dlpack as from_dlpack
 from tvm._ffi._core import make_device as _make_device
 
-from .device import Device as Device
-from .device import device as device
+from .devices import Device as Device
+from .devices import device as device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
