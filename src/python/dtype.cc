@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "array_common.h"
+#include "border.h"
 #include "numpy_api.h"
 
 namespace tvm {
@@ -51,13 +52,10 @@ bool ParseLanes(const char* p, const char* end, DLDataType* out) {
 
 bool IsWidth(DLDataType t) {
   switch (t.code) {
-    case kDLInt:
-    case kDLUInt:
-      return t.bits <= 64;
     case kDLFloat:
       return t.bits == 16 || t.bits == 32 || t.bits == 64;
-    default:  // complex
-      return t.bits == 64 || t.bits == 128;
+    default:
+      return true;
   }
 }
 
@@ -65,7 +63,6 @@ bool IsWidth(DLDataType t) {
 bool ParseText(const char* s, size_t size, DLDataType* out) {
   const char* end = s + size;
   const char* p;
-  int default_bits = 32;
   if (size >= 5 && memcmp(s, "float", 5) == 0) {
     *out = {kDLFloat, 0, 1};
     p = s + 5;
@@ -75,15 +72,11 @@ bool ParseText(const char* s, size_t size, DLDataType* out) {
   } else if (size >= 4 && memcmp(s, "uint", 4) == 0) {
     *out = {kDLUInt, 0, 1};
     p = s + 4;
-  } else if (size >= 7 && memcmp(s, "complex", 7) == 0) {
-    *out = {kDLComplex, 0, 1};
-    p = s + 7;
-    default_bits = 128;
   } else {
     p = nullptr;
   }
   if (p != nullptr) {
-    int bits = p == end || *p == 'x' ? default_bits : ReadNumber(&p, end, 255);
+    int bits = p == end || *p == 'x' ? 32 : ReadNumber(&p, end, 255);
     if (bits > 0) {
       out->bits = static_cast<uint8_t>(bits);
       if (IsWidth(*out) && ParseLanes(p, end, out)) return true;
@@ -137,9 +130,9 @@ PyObject* FormatText(DLDataType t) {
   }
   if (base == nullptr) {
     // User types have names that only the Python layer knows.
-    PyObject* hook = GetHook("format_custom_dtype");
-    if (hook != nullptr) return PyObject_CallFunction(hook, "iii", t.code, t.bits, t.lanes);
-    PyErr_Clear();
+    if (PyObject* hook = FindHook("format_custom_dtype")) {
+      return PyObject_CallFunction(hook, "iii", t.code, t.bits, t.lanes);
+    }
     if (t.lanes == 1) return PyUnicode_FromFormat("custom[%d]%d", t.code, t.bits);
     return PyUnicode_FromFormat("custom[%d]%dx%d", t.code, t.bits, t.lanes);
   }
@@ -194,7 +187,7 @@ bool AskHook(PyObject* o, DLDataType* out) {
     const char* s = PyUnicode_AsUTF8AndSize(answer, &size);
     ok = s != nullptr && ParseText(s, size, out);
   } else {
-    ok = TripleFromPy(answer, out);  // custom types: the text alone does not say the code
+    ok = TripleFromPy(answer, out);  // of user types only the Python layer knows the code
   }
   if (!ok && !PyErr_Occurred()) {
     PyErr_Format(PyExc_RuntimeError, "the hook parse_dtype answered %R for %R", answer, o);

@@ -124,18 +124,6 @@ PyObject* CallDLPack(PyObject* o) {
   return capsule;
 }
 
-// The class of the error for what is no tensor: callers may catch either base.
-PyObject* NotATensorClass() {
-  static PyObject* cls = nullptr;
-  if (cls != nullptr) return cls;
-  PyObject* type_error = ErrorClass("TypeError");
-  PyObject* attribute_error = ErrorClass("AttributeError");
-  cls = PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(NN){s:s}",
-                              "NotATensorError", type_error, attribute_error, "__module__",
-                              "tvm.error");
-  return cls;
-}
-
 }  // namespace
 
 bool DTypeFromDLPack(DLDataType* dtype) {
@@ -256,13 +244,10 @@ TVMArrayHandle ShareForeign(PyObject* o) {
   }
   if (PyCapsule_CheckExact(o)) return ConsumeCapsule(o);
   if (!PyObject_HasAttr(o, dlpack_name)) {
-    PyObject* cls = NotATensorClass();
-    if (cls != nullptr) {
-      PyErr_Format(cls,
-                   "from_dlpack: expected an object with a __dlpack__ method or a DLPack capsule, "
-                   "but got %R",
-                   Py_TYPE(o));
-    }
+    RaiseKind("TypeAttributeError",
+              "from_dlpack: expected an object with a __dlpack__ method or a DLPack capsule, but "
+              "got %R",
+              Py_TYPE(o));
     return nullptr;
   }
   PyObject* capsule = CallDLPack(o);

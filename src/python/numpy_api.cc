@@ -30,6 +30,8 @@ void** table = nullptr;  // published by numpy_array_type
 // NumPy numbers its types by C type; which of them has how many bits depends on the platform.
 constexpr uint8_t kLongBits = 8 * sizeof(long);
 constexpr int kNumBuiltinTypes = 24;
+// Complex numbers are here for tensors that came through DLPack: numpy() shows them. Nothing computes
+// with them, so they are not taken from NumPy.
 const DLDataType kBuiltinTypes[kNumBuiltinTypes] = {
     {kDLUInt, 1, 1},          // bool
     {kDLInt, 8, 1},           // signed char
@@ -113,7 +115,7 @@ inline bool DTypeOf(NumpyDescr* descr, DLDataType* out) {
   if (descr->byteorder == kForeignOrder) return false;
   if (n < 0 || n >= kNumBuiltinTypes) return UserDType(descr, out);
   *out = kBuiltinTypes[n];
-  return out->bits != 0;
+  return out->bits != 0 && out->code != kDLComplex;
 }
 
 int TypeNumber(DLDataType t) {
