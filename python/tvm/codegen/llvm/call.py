@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import error
 from ...ir.dtype import info, with_lanes
 from ...tir import expr as _expr
+from .helpers import fmod_function
 from .types import constant, element_bits, is_narrow, mangled, register_type, splat, vector
 from .unit import quote
 
@@ -298,7 +299,28 @@ def _extern(self: Expressions, node: Any) -> str:
     return _foreign_call(self, name, node, node.args[1:], False)
 
 
+def _fmod(self: Expressions, node: Any) -> str:
+    found = info(node.dtype)
+    a, b = (self.value(item) for item in node.args)
+    if is_narrow(found):
+        a, b = self.widen(a, found), self.widen(b, found)
+    kind = "double" if found.bits == 64 else "float"
+    function = fmod_function(self.unit, kind)
+    if found.lanes == 1:
+        result = self.pure(f"call {kind} {function}({kind} {a}, {kind} {b})")
+    else:
+        whole = vector(kind, found.lanes)
+        result = "poison"
+        for lane in range(found.lanes):
+            x = self.pure(f"extractelement {whole} {a}, i64 {lane}")
+            y = self.pure(f"extractelement {whole} {b}, i64 {lane}")
+            one = self.pure(f"call {kind} {function}({kind} {x}, {kind} {y})")
+            result = self.pure(f"insertelement {whole} {result}, {kind} {one}, i64 {lane}")
+    return self.narrow(result, found) if is_narrow(found) else result
+
+
 RULES: dict[str, Any] = {
+    "tir.fmod": _fmod,
     "tir.sqrt": _real("sqrt"),
     "tir.fabs": _real("fabs"),
     "tir.floor": _real("floor", True),

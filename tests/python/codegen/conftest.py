@@ -1,0 +1,6 @@
+"""Lets the tests of this folder import their helpers."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
