@@ -6,13 +6,13 @@
 #include <tvm/runtime/c_runtime_api.h>
 #include <tvm/runtime/device_api.h>
 
-#define CHECK(condition)                                                               \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
-      fprintf(stderr, "%s:%d: CHECK failed: %s\nlast error: %s\n", __FILE__, __LINE__, \
-              #condition, TVMGetLastError());                                          \
-      exit(1);                                                                         \
-    }                                                                                  \
+#define CHECK(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, "%s:%d: CHECK failed: %s\nlast error: %s\n", __FILE__, __LINE__, #condition, \
+              TVMGetLastError());                                                                  \
+      exit(1);                                                                                     \
+    }                                                                                              \
   } while (0)
 
 static int add_arrays(TVMValue* args, int* codes, int n, TVMRetValueHandle ret, void* resource) {

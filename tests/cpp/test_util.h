@@ -1,7 +1,7 @@
 // A small harness: TEST(Name) { CHECK...; } in any number of files, TEST_MAIN() in one of them.
 // A failed check prints where and what, and the program ends with status 1 when all tests have run.
-// CHECK and CHECK_EQ go on after a failure, so they may be used in any thread; CHECK_OK, CHECK_FAILS
-// and REQUIRE end the test.
+// CHECK and CHECK_EQ go on after a failure, so they may be used in any thread; CHECK_OK,
+// CHECK_FAILS and REQUIRE end the test.
 #ifndef TVM_TESTS_CPP_TEST_UTIL_H_
 #define TVM_TESTS_CPP_TEST_UTIL_H_
 
@@ -116,9 +116,9 @@ inline int RunAllTests(int argc, char** argv) { return tvm_test::RunAll(argc, ar
   static tvm_test::Register register_##name(#name, Test_##name); \
   static void Test_##name()
 
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition)) tvm_test::Report(__FILE__, __LINE__, "CHECK failed: " #condition);     \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) tvm_test::Report(__FILE__, __LINE__, "CHECK failed: " #condition); \
   } while (0)
 #define REQUIRE(condition)                                                 \
   do {                                                                     \
@@ -129,13 +129,13 @@ inline int RunAllTests(int argc, char** argv) { return tvm_test::RunAll(argc, ar
   } while (0)
 #define CHECK_EQ(a, b) tvm_test::CheckEqual((a), (b), #a, #b, __FILE__, __LINE__)
 // A C API call that must succeed.
-#define CHECK_OK(call)                                                        \
-  do {                                                                        \
-    if ((call) != 0) {                                                        \
-      tvm_test::Report(__FILE__, __LINE__,                                    \
+#define CHECK_OK(call)                                                          \
+  do {                                                                          \
+    if ((call) != 0) {                                                          \
+      tvm_test::Report(__FILE__, __LINE__,                                      \
                        std::string(#call " failed: ") + tvm_test::LastError()); \
-      throw tvm_test::Stop();                                                 \
-    }                                                                         \
+      throw tvm_test::Stop();                                                   \
+    }                                                                           \
   } while (0)
 // A C API call that must fail with "Kind: message".
 #define CHECK_FAILS(call, text) \
