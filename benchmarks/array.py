@@ -8,10 +8,13 @@ All figures of a line come from one process, ours and the peer's measured in tur
 repeats counts. Every operation is called through a lambda, on both sides.
 """
 
+import sys
+
+sys.path.pop(0)  # this folder: its array.py would hide the standard module array
+
 import argparse
 import re
 import subprocess
-import sys
 import tempfile
 import time
 import timeit

@@ -16,6 +16,8 @@ LAYOUTS = [
 
 def in_layout(values: np.ndarray, layout: str) -> np.ndarray:
     """The same values (or a repetition of them) in another memory layout."""
+    if values.ndim == 0 and layout in ("sliced", "negative"):
+        return values  # there is nothing to slice
     if layout == "F":
         return np.asfortranarray(values)
     if layout == "sliced":
