@@ -4,6 +4,11 @@
 #ifndef TVM_PYTHON_BORDER_H_
 #define TVM_PYTHON_BORDER_H_
 
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <string>
+
 #include "core.h"
 
 namespace tvm {
@@ -22,6 +27,23 @@ struct HookClasses {
 extern HookClasses hook_classes;
 // Borrowed; NULL without an exception when not installed.
 PyObject* FindHook(const char* name);
+
+// ---- threads that Python ends ------------------------------------------------------------------
+// Before 3.14 a thread that asks for the GIL after the interpreter has begun to end is unwound by
+// pthread_exit. Native callers of ours do not expect that (a destructor, a catch-all), so the two
+// ways from native code into Python stop the thread instead, as 3.14 does.
+template <typename F>
+inline auto StopAtThreadExit(F body) -> decltype(body()) {
+#ifdef __GLIBCXX__
+  try {
+    return body();
+  } catch (abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+#else
+  return body();
+#endif
+}
 
 // ---- holder.cc ---------------------------------------------------------------------------------
 // A Python object on its way through native code. The runtime hands back plain pointers, which may
@@ -53,7 +75,7 @@ int64_t NumPyCallables();  // alive, for _core.stat
 // ---- normalise.cc ------------------------------------------------------------------------------
 // What the other side of the border sees of o, as a Python object: lists become Arrays, bytes
 // become bytearrays and so on; o itself when it crosses unchanged. New reference.
-PyObject* Normalise(PyObject* o, bool inside_container);
+PyObject* Normalise(PyObject* o, bool inside_container, bool is_no_tensor = false);
 // False for everything that is surely no foreign tensor: asking for its protocols is slow.
 bool MayBeTensor(PyObject* o);
 // ctypes.c_void_p, the Python side of an opaque handle. ctypes is loaded when the first handle

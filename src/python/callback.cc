@@ -81,6 +81,10 @@ PyObject* CallWithStack(PyCallableFunc* func, Stack* stack, Py_ssize_t n) {
 
 // An argument or a result as the other side sees it; integers must fit a cell.
 PyObject* Cross(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == NDArrayType || type == &PyFloat_Type || type == &PyUnicode_Type || o == Py_None) {
+    return Py_NewRef(o);
+  }
   PyObject* n = Normalise(o, false);
   int64_t unused;
   if (n != nullptr && PyLong_Check(n) && !IntToInt64(n, &unused)) Py_CLEAR(n);
@@ -173,13 +177,15 @@ int PyCallableCall(PackedFuncObj* self, const TVMValue* args, const int* type_co
     TVMErrorSet("RuntimeError", "a Python function was called after the interpreter had ended", "");
     return -1;
   }
-  PyGILState_STATE gil = PyGILState_Ensure();
-  // Native code may run while an exception is on its way (a destructor that calls a function).
-  PyObject* pending = PyErr_Occurred() != nullptr ? TakeException() : nullptr;
-  int rc = Invoke(func, args, type_codes, num_args, ret, ret_type_code);
-  if (pending != nullptr) RestoreException(pending);
-  PyGILState_Release(gil);
-  return rc;
+  return StopAtThreadExit([&] {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    // Native code may run while an exception is on its way (a destructor that calls a function).
+    PyObject* pending = PyErr_Occurred() != nullptr ? TakeException() : nullptr;
+    int rc = Invoke(func, args, type_codes, num_args, ret, ret_type_code);
+    if (pending != nullptr) RestoreException(pending);
+    PyGILState_Release(gil);
+    return rc;
+  });
 }
 
 PyObject* CallPyCallable(PyCallableFunc* func, PyObject* const* args, Py_ssize_t num_args) {

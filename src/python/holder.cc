@@ -45,12 +45,14 @@ void DropReference(PyObject* object) {
     if (is_main_thread && PyGILState_Check()) Py_DECREF(object);
     return;
   }
-  PyGILState_STATE gil = PyGILState_Ensure();
-  // What runs now (__del__, weakref callbacks) must not see, or lose, the caller's exception.
-  PyObject* exc = TakeException();
-  Py_DECREF(object);
-  if (exc != nullptr) RestoreException(exc);
-  PyGILState_Release(gil);
+  StopAtThreadExit([&] {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    // What runs now (__del__, weakref callbacks) must not see, or lose, the caller's exception.
+    PyObject* exc = TakeException();
+    Py_DECREF(object);
+    if (exc != nullptr) RestoreException(exc);
+    PyGILState_Release(gil);
+  });
 }
 
 void* BoxNew(PyObject* object) {

@@ -179,6 +179,25 @@ PyObject* ShareTensor(PyObject* o) {
   return handle == nullptr ? nullptr : WrapNDArray(handle);
 }
 
+// Types that were asked for tensor protocols in vain. Only those that nobody can change or delete,
+// so that neither the answer nor the pointer can become wrong; a collision forgets the older one.
+constexpr size_t kNoTensorTypes = 256;
+PyTypeObject* no_tensor_types[kNoTensorTypes];
+
+PyTypeObject** NoTensorSlot(PyTypeObject* type) {
+  size_t hash = reinterpret_cast<uintptr_t>(type) >> 5;
+  return &no_tensor_types[(hash ^ (hash >> 8)) % kNoTensorTypes];
+}
+
+bool IsKnownNoTensor(PyTypeObject* type) {
+  return __atomic_load_n(NoTensorSlot(type), __ATOMIC_RELAXED) == type;
+}
+
+void RememberNoTensor(PyTypeObject* type) {
+  if ((PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0) return;
+  __atomic_store_n(NoTensorSlot(type), type, __ATOMIC_RELAXED);
+}
+
 // Whether o speaks a tensor protocol. The borrowed form answers at once for every type it has seen.
 int IsForeignTensor(PyObject* o) {
   BorrowedTensor borrowed;
@@ -187,7 +206,8 @@ int IsForeignTensor(PyObject* o) {
   return rc;
 }
 
-PyObject* NormaliseOther(PyObject* o) {
+PyObject* NormaliseOther(PyObject* o, bool is_no_tensor) {
+  if (is_no_tensor) RememberNoTensor(Py_TYPE(o));
   if (IsHooked(o, hook_classes.object)) return Py_NewRef(o);
   if (IsHooked(o, hook_classes.data_type)) return DTypeText(o);
   if (const NumpyClasses* np = Numpy()) {
@@ -198,7 +218,8 @@ PyObject* NormaliseOther(PyObject* o) {
     }
   }
   if (IsVoidPointer(o)) return Py_NewRef(o);
-  int tensor = IsForeignTensor(o);
+  int tensor = is_no_tensor || !MayBeTensor(o) ? 0 : IsForeignTensor(o);
+  if (tensor == 0) RememberNoTensor(Py_TYPE(o));
   if (tensor != 0) return tensor < 0 ? nullptr : ShareTensor(o);
   if (PyIndex_Check(o)) return PlainInt(o);
   if (PyCallable_Check(o)) {
@@ -216,10 +237,11 @@ bool MayBeTensor(PyObject* o) {
                                       Py_TPFLAGS_UNICODE_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
                                       Py_TPFLAGS_TYPE_SUBCLASS;
   if ((PyType_GetFlags(Py_TYPE(o)) & kBuiltins) != 0) return false;
-  return !PyFloat_Check(o) && !IsOurs(o) && !IsHooked(o, hook_classes.object);
+  return !IsKnownNoTensor(Py_TYPE(o)) && !PyFloat_Check(o) && !IsOurs(o) &&
+         !IsHooked(o, hook_classes.object);
 }
 
-PyObject* Normalise(PyObject* o, bool inside_container) {
+PyObject* Normalise(PyObject* o, bool inside_container, bool is_no_tensor) {
   PyTypeObject* type = Py_TYPE(o);
   if (type == NDArrayType || type == &PyFloat_Type || type == &PyUnicode_Type || o == Py_None) {
     return Py_NewRef(o);
@@ -240,7 +262,7 @@ PyObject* Normalise(PyObject* o, bool inside_container) {
   }
   if (PyFloat_Check(o)) return PyFloat_FromDouble(PyFloat_AsDouble(o));
   if (IsOurs(o)) return Py_NewRef(o);
-  return NormaliseOther(o);
+  return NormaliseOther(o, is_no_tensor);
 }
 
 bool IsVoidPointer(PyObject* o) {

@@ -239,7 +239,7 @@ __attribute__((noinline)) bool SetArgSlow(PyObject* o, TVMValue* value, int* cod
     if (rc > 0) RememberTensorType(type);
     if (rc != 0) return rc > 0;
   }
-  PyObject* n = Normalise(o, false);
+  PyObject* n = Normalise(o, false, true);
   if (n == nullptr) return false;
   Temp* t = call->Add(TempKind::kPython);
   t->python = n;

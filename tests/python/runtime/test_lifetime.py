@@ -343,6 +343,25 @@ def test_exit_while_daemon_threads_call():
     """)
 
 
+def test_exit_while_daemon_threads_run_python_below_native_code():
+    """The interpreter ends these threads inside a callback, and inside a finalizer."""
+    run("""
+        def spin():
+            until = time.perf_counter() + 0.002
+            while time.perf_counter() < until: pass
+        class Slow:
+            def __del__(self): spin()
+        echo = _core.get_global_func("testing.echo")
+        wrapped = _core.get_global_func("testing.test_wrap_callback")(spin)
+        def call():
+            while True: wrapped()
+        def drop():
+            while True: echo([Slow()])
+        for work in (call, drop) * 2: threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.1)
+    """)
+
+
 def test_exit_while_native_threads_hold_python_objects():
     """Pool threads with Python references, and an error nobody fetched, outlive the interpreter."""
     run("""
