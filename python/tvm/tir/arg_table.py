@@ -11,6 +11,7 @@ Layout of the bytes: little-endian, no padding, a text is its length as uint16 a
     tensor:   i32 device, u32 alignment, u64 may alias, u16 ndim, shape, u8 strided, [strides], offset
     size:     u8 0, i64 value | u8 1, u32 slot, text | u8 2, u32 slot, text
               | u8 3, u16 n, n x (u8 opcode, i64 operand), text
+              | u8 4, u32 slot, text: as 1, for a variable of type int32 (others do not fit)
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ VERSION = 1
 
 INT, FLOAT, HANDLE, TENSOR = range(4)
 WRITTEN, READ, NO_SLOT = 1, 2, 4
-CONST, BIND, CHECK, EXPR = range(4)
+CONST, BIND, CHECK, EXPR, BIND32 = range(5)  # BIND32 occurs in the bytes only
 
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "e4m3_float": 6,
           "e5m2_float": 7}  # fmt: skip
@@ -67,7 +68,8 @@ class Dim:
         if self.op == CONST:
             return struct.pack("<Bq", CONST, self.value)
         if self.op in (BIND, CHECK):
-            return struct.pack("<BI", self.op, self.slot) + _text(self.text)
+            op = BIND32 if self.op == BIND and self.expr.dtype == "int32" else self.op
+            return struct.pack("<BI", op, self.slot) + _text(self.text)
         parts = [struct.pack("<BH", EXPR, len(self.code))]
         parts += [struct.pack("<Bq", opcode, operand) for opcode, operand in self.code]
         return b"".join(parts) + _text(self.text)
