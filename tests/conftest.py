@@ -9,6 +9,26 @@ import pytest
 REQUIRED = set(filter(None, os.environ.get("TVM_TEST_REQUIRE", "").split(",")))
 
 
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+@pytest.fixture
+def golden(request):
+    """Compare a text with the file golden/<name>.txt beside the test; see --update-golden."""
+
+    def compare(name, text):
+        path = request.path.parent / "golden" / f"{name}.txt"
+        text = str(text).rstrip() + "\n"
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{path} is missing: run pytest --update-golden"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out what is marked nightly, unless TVM_NIGHTLY is set."""
     if os.environ.get("TVM_NIGHTLY"):

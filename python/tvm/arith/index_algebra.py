@@ -86,7 +86,7 @@ class Algebra:
         Another algebra whose polynomials must be usable here; shares the names of the atoms.
     """
 
-    __slots__ = ("ranges", "_atoms", "_keys", "_index", "_held")
+    __slots__ = ("ranges", "_atoms", "_keys", "_index", "_held", "_parts", "_known")
 
     def __init__(self, atoms: Algebra | None = None) -> None:
         # key of a variable -> (low, high), polynomials over variables that were bound earlier
@@ -94,6 +94,10 @@ class Algebra:
         self._atoms: dict[str, PrimExpr] = {} if atoms is None else atoms._atoms
         self._keys: dict[int, str] = {} if atoms is None else atoms._keys
         self._index: dict[str, bool] = {} if atoms is None else atoms._index
+        # operands of the atoms made here, as polynomials
+        self._parts: dict[str, tuple[Poly, Poly]] = {} if atoms is None else atoms._parts
+        # bounds of atoms under the present ranges
+        self._known: dict[str, Bound] = {}
         # _keys goes by id, so that what it names must stay alive
         self._held: list[PrimExpr] = [] if atoms is None else atoms._held
 
@@ -102,6 +106,7 @@ class Algebra:
         """Say that ``var`` is one of the ``extent`` values from ``low`` on."""
         lower = self.poly(low)
         self.ranges[self.key(var)] = (lower, add(add(lower, self.poly(extent)), const(-1)))
+        self._known.clear()
 
     def bind_sizes(self, buffers: Any) -> None:
         """Say that variables which are extents of buffers or tensors are not negative."""
@@ -109,6 +114,7 @@ class Algebra:
             for extent in buffer.shape:
                 if isinstance(extent, Var):
                     self.ranges.setdefault(self.key(extent), ({}, None))
+        self._known.clear()
 
     def key(self, var: Var) -> str:
         """The key of a variable."""
@@ -228,7 +234,8 @@ class Algebra:
                 if coeff == 1 and type(atom) is _FLOORDIV and type(atom.b) is IntImm:
                     if atom.b.value > 0:
                         return add(
-                            whole, self.floordiv(self.poly(atom.a), const(atom.b.value * d), dtype)
+                            whole,
+                            self.floordiv(self._parts[mono[0]][0], const(atom.b.value * d), dtype),
                         )
             return add(whole, self._divide(_FLOORDIV, "/", rest, const(d), dtype))
         if c is None and self.is_index(a) and self.is_index(b):
@@ -279,6 +286,7 @@ class Algebra:
         key = f"({self._name(a)}){sign}({self._name(b)})"
         if key not in self._atoms:
             expr = node(self.expr(a, dtype), self.expr(b, dtype))
+            self._parts[key] = (a, b)
             return self._atom(key, expr, self.is_index(a) and self.is_index(b))
         return {(key,): 1}
 
@@ -297,6 +305,7 @@ class Algebra:
         key = f"{'max' if greater else 'min'}({names[0]},{names[1]})"
         if key not in self._atoms:
             node = tir.Max if greater else tir.Min
+            self._parts[key] = (a, b)
             return self._atom(
                 key, node(self.expr(a, dtype), self.expr(b, dtype)), self.is_index(difference)
             )
@@ -312,10 +321,10 @@ class Algebra:
         x, y = self._atoms[ma[0]], self._atoms[mb[0]]
         if type(x) is not _FLOORDIV or type(y) is not _FLOORDIV:
             return None
-        c, d = self.poly(x.b), self.poly(y.b)
+        (xa, c), (ya, d) = self._parts[ma[0]], self._parts[mb[0]]
         if c != d or not self.positive(c) or not (self._index[ma[0]] and self._index[mb[0]]):
             return None
-        difference = add(self.poly(x.a), self.poly(y.a), -1)
+        difference = add(xa, ya, -1)
         if self.nonnegative(difference):
             return True
         if self.nonnegative({m: -v for m, v in difference.items()}):
@@ -329,7 +338,7 @@ class Algebra:
                 atom = self._atoms[key]
                 if type(atom) is not _FLOORMOD or not self._index[key]:
                     continue
-                x, c = self.poly(atom.a), self.poly(atom.b)
+                x, c = self._parts[key]
                 whole = self.floordiv(x, c, atom.dtype)
                 # x // c may be a sum itself: all of it has to be there
                 rest = mono[:position] + mono[position + 1 :]
@@ -419,7 +428,7 @@ class Algebra:
             c = atom.b.value
             if c <= 0 or coeff % c or not self._index[mono[0]]:
                 continue
-            x = self.poly(atom.a)
+            x = self._parts[mono[0]][0]
             whole = add(x, self.floormod(x, const(c), atom.dtype), -1)
             out = add(add(out, {mono: coeff}, -1), whole, coeff // c)
         return out
@@ -476,6 +485,14 @@ class Algebra:
         return total
 
     def _atom_bounds(self, key: str) -> Bound:
+        known = self._known.get(key)
+        if known is None:
+            # while it is being computed nothing is known of it
+            self._known[key] = (None, None)
+            known = self._known[key] = self._find_bounds(key)
+        return known
+
+    def _find_bounds(self, key: str) -> Bound:
         found = self.ranges.get(key)
         if found is not None:
             low, high = found
@@ -488,17 +505,17 @@ class Algebra:
         if kind is tir.SizeVar:
             return 0, None
         if kind is _FLOORDIV and type(atom.b) is IntImm and atom.b.value > 0:
-            low, high = self.bounds(self.poly(atom.a)) if self._index[key] else (None, None)
+            low, high = self.bounds(self._parts[key][0]) if self._index[key] else (None, None)
             c = atom.b.value
             return None if low is None else low // c, None if high is None else high // c
         if kind is _FLOORMOD and self._index[key]:
             if type(atom.b) is IntImm and atom.b.value > 0:
                 return 0, atom.b.value - 1
-            if self.positive(self.poly(atom.b)):
+            if self.positive(self._parts[key][1]):
                 return 0, None
         if kind in (tir.Min, tir.Max) and self._index[key]:
-            al, ah = self.bounds(self.poly(atom.a))
-            bl, bh = self.bounds(self.poly(atom.b))
+            al, ah = self.bounds(self._parts[key][0])
+            bl, bh = self.bounds(self._parts[key][1])
             if kind is tir.Min:
                 high = min([v for v in (ah, bh) if v is not None], default=None)
                 return None if al is None or bl is None else min(al, bl), high
@@ -615,8 +632,8 @@ class Algebra:
             return Interval(const(0), const(1))
         if not self._index[key] or not isinstance(atom, (_FLOORDIV, _FLOORMOD, tir.Min, tir.Max)):
             return Interval(None, None)
-        a = self.interval(atom.a, env)
-        b = self.interval(atom.b, env)
+        a = self._interval(self._parts[key][0], env)
+        b = self._interval(self._parts[key][1], env)
         if kind is tir.Min or kind is tir.Max:
             greater = kind is tir.Max
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from tvm import tir
 from tvm.ir.transform import PassInfo
 from tvm.tir import ForKind, IntImm, PrimFunc
-from tvm.tir.stmt_functor import StmtExprMutator, substitute
+from tvm.tir.stmt_functor import StmtExprMutator
 
+from .fresh import fresh_copy
 from .function_pass import PrimFuncPass
 from .simplify import simplify_stmt
 
@@ -85,7 +86,7 @@ class _Unroll(StmtExprMutator):
         parts: list[Any] = []
         for k in range(extent):
             value = tir.add(op.min, IntImm(op.loop_var.dtype, k))
-            part = substitute(body, {op.loop_var: value})
+            part = fresh_copy(body, {op.loop_var: value})
             parts += part.seq if isinstance(part, tir.SeqStmt) else [part]
         return parts[0] if len(parts) == 1 else tir.SeqStmt(parts)
 

@@ -355,7 +355,8 @@ def tan(b: Builder, x: Value) -> Value:
     """2.91 ulp, 3.31 without fma, for every finite x."""
     near = _tan_of(b, *_reduce_small(b, x))
     y = b.lazily(_is_large(b, x), lambda c: _tan_of(c, *_reduce_large(c, _in(c, x))), near)
-    return b.select(b.abs(x) < INF, y, NAN)
+    y = b.select(b.abs(x) < INF, y, NAN)
+    return b.select(x.eq(0.0), x, y)
 
 
 def _in(inner: Builder, x: Value) -> Value:

@@ -1,0 +1,122 @@
+"""What a schedule refuses, when, and what it says."""
+
+import pytest
+import tvm
+from tvm import te
+
+
+def fresh():
+    A = te.placeholder((4, 6), name="A")
+    B = te.compute((4, 6), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    return s, A, B, *B.op.axis
+
+
+def refused(call, *words):
+    with pytest.raises(tvm.error.ScheduleError) as info:
+        call()
+    assert isinstance(info.value, ValueError) and isinstance(info.value, tvm.TVMError)
+    for word in words:
+        assert word in str(info.value), str(info.value)
+
+
+def test_split():
+    s, A, B, i, j = fresh()
+    refused(lambda: s[B].split(i, 0), "stage B", "split axis i", "1 or more", "i, j")
+    refused(lambda: s[B].split(i), "exactly one", "neither")
+    refused(lambda: s[B].split(i, factor=2, nparts=2), "exactly one", "both")
+    io, ii = s[B].split(i, 2)
+    refused(lambda: s[B].split(i, 2), "became i.outer, i.inner")
+    other = te.compute((4,), lambda q: A[q, 0], name="O")
+    refused(lambda: s[B].split(other.op.axis[0], 2), "does not belong to this stage")
+    with pytest.raises(TypeError):
+        s[B].split("i", 2)
+    with pytest.raises(TypeError):
+        s[B].split(io, 2.5)
+
+
+def test_reorder_and_fuse():
+    s, A, B, i, j = fresh()
+    refused(lambda: s[B].reorder(i, j, i), "reorder", "axis i is named twice")
+    refused(lambda: s[B].fuse(j, i), "fuse j, i", "i does not follow j")
+    io, ii = s[B].split(i, 2)
+    refused(lambda: s[B].fuse(io, j), "j does not follow i.outer")
+    refused(lambda: s[B].tile(j, j, 2, 2), "named twice")
+
+
+def test_vectorize_reduction():
+    A = te.placeholder((4, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    R = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="R")
+    s = te.create_schedule(R.op)
+    refused(lambda: s[R].vectorize(k), "vectorize axis k", "reduction", "data-parallel are: i")
+
+
+def test_inline():
+    A = te.placeholder((4, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    R = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="R")
+    D = te.compute((4,), lambda i: R[i] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    s[R].compute_inline()
+    refused(lambda: tvm.lower(s, [A, D]), "stage R", "reduction cannot be inlined")
+    s = te.create_schedule(D.op)
+    s[D].compute_inline()
+    refused(s.normalize, "stage D", "output cannot be inlined")
+
+
+def test_attach():
+    s, A, B, i, j = fresh()
+    P = te.compute((4, 6), lambda a, b: A[a, b] * 2.0, name="P")
+    Q = te.compute((4, 6), lambda a, b: P[a, b] * 2.0, name="Q")
+    E = te.compute((4, 6), lambda a, b: A[a, b] * 3.0, name="E")
+    s2 = te.create_schedule([Q.op, E.op])
+    refused(lambda: s2[P].compute_at(s[B], i), "another schedule")
+    refused(lambda: s2[P].compute_at(s2[P], P.op.axis[0]), "itself")
+    refused(lambda: s2[P].compute_at(s2[Q], P.op.axis[0]), "does not belong to that stage")
+    refused(lambda: s2[B], "no stage computes B")
+    s2[P].compute_at(s2[E], E.op.axis[0])
+    refused(lambda: tvm.lower(s2, [A, Q, E]), "stage P", "consumer Q", "Q")
+    circle = te.create_schedule([Q.op])
+    R = te.compute((4, 6), lambda a, b: Q[a, b], name="R")
+    circle = te.create_schedule(R.op)
+    circle[P].compute_at(circle[Q], Q.op.axis[0])
+    circle[Q].compute_at(circle[P], P.op.axis[0])
+    refused(lambda: tvm.lower(circle, [A, R]), "circle")
+
+
+def test_attach_axis_that_is_split_later(run):
+    import numpy as np
+
+    A = te.placeholder((10,), name="A")
+    P = te.compute((10,), lambda i: A[i] * 2.0, name="P")
+    Q = te.compute((10,), lambda i: P[i] + 1.0, name="Q")
+    s = te.create_schedule(Q.op)
+    s[P].compute_at(s[Q], Q.op.axis[0])
+    s[Q].split(Q.op.axis[0], 3)
+    a = np.arange(10, dtype="float32")
+    np.testing.assert_array_equal(run(s, [A, Q], a, a * 0)[1], a * 2 + 1)
+
+
+def test_cache_and_rfactor():
+    s, A, B, i, j = fresh()
+    C = te.compute((4, 6), lambda a, b: B[a, b], name="C")
+    s = te.create_schedule(C.op)
+    refused(lambda: s.cache_read(A, "local", [C]), "cache_read A", "C does not read it", "B")
+    s[C].split(C.op.axis[0], 2)
+    refused(lambda: s.cache_write(C, "local"), "split or fused already")
+    refused(lambda: s.rfactor(B, B.op.axis[0]), "not a reduction")
+
+
+def test_missing_arguments():
+    s, A, B, i, j = fresh()
+    with pytest.raises(ValueError, match="tensor A is used"):
+        tvm.lower(s, [B])
+    with pytest.raises(ValueError, match="given twice"):
+        tvm.lower(s, [A, A, B])
+    with pytest.raises(TypeError, match="argument 1"):
+        tvm.lower(s, [A, "B"])
+    with pytest.raises(ValueError, match="needs args"):
+        tvm.lower(s)
+    with pytest.raises(TypeError, match="create_schedule"):
+        te.create_schedule("B")
