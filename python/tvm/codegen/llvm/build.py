@@ -119,7 +119,8 @@ def build(mod: IRModule, target: Target | None = None) -> Module:
     depth = max((func.depth for func in mod.functions.values()), default=0)
     unit, functions = call_deep(depth, generate, mod, target, machine)
     code = LLVMCode(Compiled(unit), functions, _core.backend_slots())
-    module = table_module(code.entries(), code, entry=functions[0][0])
+    entries = code.entries()
+    module = table_module(entries, code, entry=entries[0][0] if entries else None)
     if code.loaded is not None:
         code.loaded.fill_slot("__tvm_module_ctx", module.handle_value)
     return module
