@@ -32,7 +32,7 @@ def get_first_structural_mismatch(
     found = _Comparison(map_free_vars).run(lhs, rhs)
     if found is None:
         return None
-    from ..runtime.object_path import ObjectPath
+    from .object_path import ObjectPath
 
     path = ObjectPath.root()
     for step in found.path:
