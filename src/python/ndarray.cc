@@ -311,12 +311,13 @@ inline bool ExtentFromPy(PyObject* shape, PyObject* item, int64_t* out) {
 
 bool ShapeBuffer::Resize(int n) {
   if (n > static_cast<int>(sizeof(inline_) / sizeof(inline_[0]))) {
-    data_ = static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * n));
-    if (data_ == nullptr) {
-      data_ = inline_;
+    auto* data = static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * n));
+    if (data == nullptr) {
       PyErr_NoMemory();
       return false;
     }
+    if (data_ != inline_) PyMem_Free(data_);
+    data_ = data;
   }
   size_ = n;
   return true;
@@ -325,6 +326,19 @@ bool ShapeBuffer::Resize(int n) {
 bool ShapeBuffer::FromPy(PyObject* o) {
   PyObject* owned = nullptr;
   if (!PyTuple_Check(o)) {
+#ifndef Py_GIL_DISABLED
+    // Reading plain ints runs no Python code, so the list stays as it is.
+    if (PyList_CheckExact(o) && PyList_GET_SIZE(o) <= INT32_MAX) {
+      const Py_ssize_t n = PyList_GET_SIZE(o);
+      Py_ssize_t i = 0;
+      if (!Resize(static_cast<int>(n))) return false;
+      while (i < n && PyLong_CheckExact(PyList_GET_ITEM(o, i))) {
+        if (!ExtentFromPy(o, PyList_GET_ITEM(o, i), &data_[i])) return false;
+        ++i;
+      }
+      if (i == n) return true;
+    }
+#endif
     if (PyIndex_Check(o) && !IsNumpyArray(o)) return Resize(1) && ExtentFromPy(o, o, &data_[0]);
     // A tuple of our own: nobody can change it while the extents are read.
     owned = PyUnicode_Check(o) || PyBytes_Check(o) ? nullptr : PySequence_Tuple(o);

@@ -93,12 +93,13 @@ bool CopyArray(PyObject* src, PyObject* dst) {
 
 PyObject* NDArrayNumpy(PyObject* self, PyObject*) {
   const DLTensor& t = *TensorOf(self);
-  if (!HasNumpyType(t.dtype)) {
+  const int type_number = NumpyTypeNumber(t.dtype);
+  if (type_number < 0) {
     PyObject* hook = GetHook("numpy_slow");
     return hook == nullptr ? nullptr : PyObject_CallFunctionObjArgs(hook, self, nullptr);
   }
   if (!ImportNumpy()) return nullptr;
-  PyObject* array = NewNumpyArray(t.dtype, t.ndim, t.shape);
+  PyObject* array = NewNumpyArray(type_number, t.ndim, t.shape);
   if (array == nullptr) return nullptr;
   DLTensor target = t;
   target.data = AsNumpyArray(array)->data;

@@ -30,8 +30,8 @@ void** table = nullptr;  // published by numpy_array_type
 // NumPy numbers its types by C type; which of them has how many bits depends on the platform.
 constexpr uint8_t kLongBits = 8 * sizeof(long);
 constexpr int kNumBuiltinTypes = 24;
-// Complex numbers are here for tensors that came through DLPack: numpy() shows them. Nothing computes
-// with them, so they are not taken from NumPy.
+// Complex numbers may come in through DLPack, and numpy() shows them; nothing computes with them,
+// so they are not taken from NumPy.
 const DLDataType kBuiltinTypes[kNumBuiltinTypes] = {
     {kDLUInt, 1, 1},          // bool
     {kDLInt, 8, 1},           // signed char
@@ -116,21 +116,6 @@ inline bool DTypeOf(NumpyDescr* descr, DLDataType* out) {
   if (n < 0 || n >= kNumBuiltinTypes) return UserDType(descr, out);
   *out = kBuiltinTypes[n];
   return out->bits != 0 && out->code != kDLComplex;
-}
-
-int TypeNumber(DLDataType t) {
-  if (t.lanes != 1) return -1;
-  if (t.code == kTVMBFloat) return t.bits == 16 ? 4 : -1;
-  // Of two C types with the same bits, NumPy prints the one that it calls int64: long on this
-  // platform if it has 64 bits.
-  if (t.bits == 64 && kLongBits == 64) {
-    if (t.code == kDLInt) return 7;
-    if (t.code == kDLUInt) return 8;
-  }
-  for (int n = 0; n < kNumBuiltinTypes; ++n) {
-    if (kBuiltinTypes[n].bits != 0 && SameDType(kBuiltinTypes[n], t)) return n;
-  }
-  return -1;
 }
 
 // One reference for each is kept.
@@ -252,10 +237,47 @@ void RaiseNotViewable(const char* where, PyObject* o) {
   }
 }
 
-bool HasNumpyType(DLDataType dtype) { return TypeNumber(dtype) >= 0; }
+int NumpyTypeNumber(DLDataType t) {
+  if (t.lanes != 1) return -1;
+  // Of two C types with the same bits, NumPy's int64 is long if that has them.
+  constexpr int kInt64 = kLongBits == 64 ? 7 : 9;
+  switch (t.code << 8 | t.bits) {
+    case kDLUInt << 8 | 1:
+      return 0;
+    case kDLInt << 8 | 8:
+      return 1;
+    case kDLUInt << 8 | 8:
+      return 2;
+    case kDLInt << 8 | 16:
+      return 3;
+    case kDLUInt << 8 | 16:
+    case kTVMBFloat << 8 | 16:
+      return 4;
+    case kDLInt << 8 | 32:
+      return 5;
+    case kDLUInt << 8 | 32:
+      return 6;
+    case kDLInt << 8 | 64:
+      return kInt64;
+    case kDLUInt << 8 | 64:
+      return kInt64 + 1;
+    case kDLFloat << 8 | 16:
+      return 23;
+    case kDLFloat << 8 | 32:
+      return 11;
+    case kDLFloat << 8 | 64:
+      return 12;
+    case kDLComplex << 8 | 64:
+      return 14;
+    case kDLComplex << 8 | 128:
+      return 15;
+    default:
+      return -1;
+  }
+}
 
-PyObject* NewNumpyArray(DLDataType dtype, int ndim, const int64_t* shape) {
-  NumpyDescr* descr = DescrOf(TypeNumber(dtype));
+PyObject* NewNumpyArray(int type_number, int ndim, const int64_t* shape) {
+  NumpyDescr* descr = DescrOf(type_number);
   if (descr == nullptr) return nullptr;
   return reinterpret_cast<NewFromDescrFunction>(table[kNewFromDescr])(
       numpy_array_type.load(std::memory_order_relaxed), descr, ndim,

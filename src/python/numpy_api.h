@@ -66,10 +66,10 @@ bool ViewNumpy(PyObject* array, DLTensor* out, int64_t* strides);
 // Raises the error that tells why ViewNumpy refused.
 void RaiseNotViewable(const char* where, PyObject* array);
 // A new C-contiguous array, uninitialised; false, without an exception, when NumPy has no such type
-// Whether NumPy itself has the type; bfloat16 counts as uint16.
-bool HasNumpyType(DLDataType dtype);
-// A new C-contiguous array, uninitialised; the dtype must be one that NumPy has.
-PyObject* NewNumpyArray(DLDataType dtype, int ndim, const int64_t* shape);
+// NumPy's number of a type; -1 when NumPy itself has no such type. bfloat16 counts as uint16.
+int NumpyTypeNumber(DLDataType dtype);
+// A new C-contiguous array, uninitialised; ImportNumpy must have succeeded.
+PyObject* NewNumpyArray(int type_number, int ndim, const int64_t* shape);
 int InitNumpy();
 
 }  // namespace python
