@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from . import tir as tir
     from .driver.build_module import build as build
     from .driver.build_module import lower as lower
-    from .ir import IRModule as IRModule
     from .ir import transform as transform
+    from .ir.module import IRModule as IRModule
 
 __version__ = "0.1.0"
 
@@ -70,7 +70,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "container": ("tvm.ir.container", None),
     "build": ("tvm.driver.build_module", "build"),
     "lower": ("tvm.driver.build_module", "lower"),
-    "IRModule": ("tvm.ir", "IRModule"),
+    "IRModule": ("tvm.ir.module", "IRModule"),
     "GenericFunc": ("tvm.target.generic_func", "GenericFunc"),
 }
 

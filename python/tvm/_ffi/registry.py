@@ -9,13 +9,28 @@ from . import _core
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal, TypeVar, overload
 
     from ._core import PackedFunc
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+    _Class = TypeVar("_Class", bound=type)
 
 # Classes registered by `register_object`, by type key, and by `register_extension`, by type code.
 _object_classes: dict[str, type] = {}
 _extensions: dict[int, tuple[type, Callable[..., Any] | None]] = {}
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def register_func(func_name: _Function) -> _Function: ...
+    @overload
+    def register_func(func_name: str, f: _Function, override: bool = False) -> _Function: ...
+    @overload
+    def register_func(
+        func_name: str | None = None, f: None = None, override: bool = False
+    ) -> Callable[[_Function], _Function]: ...
 
 
 def register_func(func_name: Any = None, f: Any = None, override: bool = False) -> Any:
@@ -74,6 +89,14 @@ def register_func(func_name: Any = None, f: Any = None, override: bool = False) 
     return register if f is None else register(f)
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def get_global_func(name: str, allow_missing: Literal[False] = False) -> PackedFunc: ...
+    @overload
+    def get_global_func(name: str, allow_missing: bool) -> PackedFunc | None: ...
+
+
 def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None:
     """Look a global function up.
 
@@ -130,6 +153,14 @@ def remove_global_func(name: str) -> None:
     """
     if not _core.remove_global_func(name):
         raise ValueError_(f"Cannot find global function {name!r}, so it was not removed")
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def register_object(type_key: _Class) -> _Class: ...
+    @overload
+    def register_object(type_key: str | None = None) -> Callable[[_Class], _Class]: ...
 
 
 def register_object(type_key: Any = None) -> Any:

@@ -53,4 +53,4 @@ def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
         import torch
     except ImportError:
         raise TVMError("to_pytorch_func needs PyTorch: pip install torch") from None
-    return convert_func(tvm_func, torch.Tensor, torch.utils.dlpack.to_dlpack)
+    return convert_func(tvm_func, torch.Tensor, lambda tensor: tensor.__dlpack__())

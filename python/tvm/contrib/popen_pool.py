@@ -231,7 +231,7 @@ class PopenPoolExecutor:
             raise ValueError_(f"PopenPoolExecutor: expected at least 1 worker, got {max_workers}")
         self._threads = ThreadPoolExecutor(max_workers=count)
         self._timeout = timeout
-        self._make = lambda: PopenWorker(
+        self._make: Callable[[], PopenWorker] = lambda: PopenWorker(
             initializer, initargs, maximum_process_uses, stdout, stderr
         )
         self._lock = threading.Lock()

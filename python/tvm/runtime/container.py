@@ -111,11 +111,11 @@ class Map(dict):  # type: ignore[type-arg]
 
     __setitem__ = _refuse
     __delitem__ = _refuse
-    __ior__ = _refuse  # type: ignore[assignment,misc]
+    __ior__ = _refuse
     clear = _refuse
-    pop = _refuse  # type: ignore[assignment]
+    pop = _refuse
     popitem = _refuse
-    setdefault = _refuse  # type: ignore[assignment]
+    setdefault = _refuse
     update = _refuse
 
     def __or__(self, other: Any) -> Any:

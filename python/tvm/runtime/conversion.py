@@ -160,7 +160,8 @@ def numpy_slow(self: NDArray) -> np.ndarray[Any, Any]:
         return _storage(self, "uint16").numpy().reshape(shape)
     if code in _FP8:
         kind = _ml_dtype(code, text)
-        return _storage(self, "uint8").numpy().view(kind).reshape(shape)
+        small: np.ndarray[Any, Any] = _storage(self, "uint8").numpy().view(kind)
+        return small.reshape(shape)
     if code in (_INT, _UINT) and bits == 4:
         count = self.size * lanes
         values = unpack_nibbles(_storage(self, "uint8").numpy(), count, code == _INT)
@@ -230,7 +231,9 @@ def bfloat16_bits(source: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         bits[tie & (np.abs(again) < np.abs(wide))] += np.uint32(1)
     rounded = (bits + (((bits >> 16) & 1) + np.uint32(0x7FFF))) >> 16
     special = np.where(np.isnan(single.reshape(-1)), (bits >> 16) | 0x40, bits >> 16)
-    return np.where(finite, rounded, special).astype(np.uint16).reshape(source.shape)
+    out: np.ndarray[Any, Any] = np.where(finite, rounded, special).astype(np.uint16)
+    shaped: np.ndarray[Any, Any] = out.reshape(source.shape)
+    return shaped
 
 
 def pack_nibbles(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -250,7 +253,8 @@ def unpack_nibbles(raw: np.ndarray[Any, Any], count: int, signed: bool) -> np.nd
     values = values[:count]
     if not signed:
         return values
-    return ((values ^ 8).astype(np.int8) - np.int8(8)).astype(np.int8)
+    extended: np.ndarray[Any, Any] = (values ^ 8).astype(np.int8) - np.int8(8)
+    return extended
 
 
 class _Memory:
@@ -325,7 +329,7 @@ def text_of(self: NDArray, style: Any) -> str:
     first = f"<tvm.nd.NDArray shape={self.shape}, {self.device}>\n"
     # large arrays print in short, for which no copy need be made
     values = shared_view(self) if self.nbytes > 1 << 16 else None
-    return first + style(self.numpy() if values is None else values)
+    return first + str(style(self.numpy() if values is None else values))
 
 
 def raw_bytes(array: NDArray) -> np.ndarray[Any, Any]:

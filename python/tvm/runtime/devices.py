@@ -155,13 +155,13 @@ def _max_thread_dimensions(self: Device) -> list[int] | None:
     value = _core.device_attr(self.device_type, self.device_id, DeviceAttrKind.kMaxThreadDimensions)
     if isinstance(value, str):
         return [int(item) for item in value.strip("[] ").split(",")]
-    return value  # type: ignore[return-value]
+    return None
 
 
 def _texture_spatial_limit(self: Device) -> int | None:
     """The largest width and height of a texture, None where there are none."""
     query = _core.get_global_func("device_api.texture_spatial_limit")
-    return None if query is None else query(self)  # type: ignore[no-any-return]
+    return None if query is None else int(query(self))
 
 
 def _create_raw_stream(self: Device) -> int | None:
@@ -208,8 +208,8 @@ def _attach() -> None:
     }
     for name, (kind, text) in figures.items():
         setattr(Device, name, _attribute(kind, f"{text} None where there is no such figure."))
-    Device.exist = property(_exist, doc=_exist.__doc__)  # type: ignore[misc,assignment]
-    Device.max_thread_dimensions = property(  # type: ignore[misc,assignment]
+    Device.exist = property(_exist, doc=_exist.__doc__)  # type: ignore[assignment]
+    Device.max_thread_dimensions = property(  # type: ignore[assignment]
         _max_thread_dimensions, doc=_max_thread_dimensions.__doc__
     )
     for method in (

@@ -236,8 +236,8 @@ def _attach() -> None:
         method.__name__ = name
         method.__qualname__ = f"NDArray.{name}"
         setattr(NDArray, name, method)
-    NDArray.handle = property(_handle, doc=_handle.__doc__)  # type: ignore[misc,assignment]
-    NDArray.ctx = property(_ctx, doc=_ctx.__doc__)  # type: ignore[misc,assignment]
+    NDArray.handle = property(_handle, doc=_handle.__doc__)  # type: ignore[assignment]
+    NDArray.ctx = property(_ctx, doc=_ctx.__doc__)  # type: ignore[assignment]
 
 
 _attach()

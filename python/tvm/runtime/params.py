@@ -119,7 +119,7 @@ def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
             f"expected {LIST_MAGIC:#018x}"
         )
     (count,) = reader.unpack("Q", "the number of names")
-    names = []
+    names: list[str] = []
     while len(names) < count:
         (size,) = reader.unpack("Q", "the length of a name")
         names.append(str(reader.take(size, "a name"), "utf-8"))

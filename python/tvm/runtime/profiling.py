@@ -110,9 +110,9 @@ def time_evaluator(
         sync = None if dev.device_type == 1 else dev.sync
         lines = None
         if flush:
-            from . import conversion
+            import numpy
 
-            lines = conversion.np.zeros(flush, conversion.np.uint8)
+            lines = numpy.zeros(flush, numpy.uint8)
         # once before all, so that what happens at the first call only is not measured
         func(*args)
         if sync is not None:

@@ -41,7 +41,6 @@ from .targets import skip_if_wheel_test as skip_if_wheel_test
 from .targets import uses_gpu as uses_gpu
 from .utils import assert_allclose as assert_allclose
 from .utils import check_numerical_grads as check_numerical_grads
-from .utils import device_test as device_test
 from .utils import identity_after as identity_after
 from .utils import main as main
 from .utils import terminate_self as terminate_self
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     # natives of the runtime's own: echo, nop, object_use_count, test_wrap_callback, ...
-    if name.startswith("__") or name in ("plugin", "utils", "targets", "params"):
+    if name.startswith("_") or name == "plugin":  # the import system asks for these
         raise AttributeError(f"module 'tvm.testing' has no attribute {name!r}")
     from . import _ffi_api
 

@@ -25,6 +25,7 @@ DEFAULT_TEST_TARGETS = (
     "rocm",
     "hexagon",
 )
+_AARCH64 = ("aarch64", "arm64")
 GPU_KINDS = frozenset(("cuda", "nvptx", "vulkan", "opencl", "metal", "rocm", "webgpu"))
 
 
@@ -210,7 +211,6 @@ requires_x86_vnni = _cpu_feature("x86_vnni", "avx512_vnni")
 requires_x86_avx512 = requires_skylake_avx512
 requires_x86_amx = _cpu_feature("x86_amx", "amx_tile")
 requires_arm_dot = _cpu_feature("arm_dot", "asimddp")
-_AARCH64 = ("aarch64", "arm64")
 
 
 def _machine() -> str:

@@ -138,10 +138,3 @@ def terminate_self() -> NoReturn:
     import os
 
     os._exit(-1)
-
-
-def device_test(dev: Any) -> Any:
-    """Send a device across the border and back."""
-    from . import _ffi_api
-
-    return _ffi_api.device_test(dev)
