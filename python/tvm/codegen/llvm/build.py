@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ... import error
 from ...ir.deep import call_deep
+from ...ir.transform import PassContext
 from ...tir.arg_table import ArgTable
 from ...tir.function import PrimFunc
 from ...tir.transform.lower_intrin import lower_intrin
+from ...tir.transform.vectorize_innermost import vectorize_innermost
 from .compile import Compiled
 from .jit import LoadedCode
 from .machine import Machine, machine_for
@@ -82,6 +84,7 @@ class LLVMCode:
 def generate(mod: IRModule, target: Target | None, machine: Machine) -> tuple[Unit, list[Any]]:
     """The LLVM text of a module's functions, and (name, table, symbol) of each."""
     contract = bool(target.attrs.get("contract", True)) if target is not None else True
+    vectors = not PassContext.current().config.get("tir.disable_vectorize", False)
     unit = Unit(machine)
     functions: list[Any] = []
     for var, func in mod.functions.items():
@@ -92,8 +95,11 @@ def generate(mod: IRModule, target: Target | None, machine: Machine) -> tuple[Un
             )
         name = str(func.attrs.get("global_symbol", var.name_hint))
         symbol = f"{name}_compute_"
-        func = lower_intrin(func, machine.has_fma, contract, machine.has_rounding)
+        # before loops are cut in two: it can still be seen what is element by element
         table = ArgTable.from_prim_func(func)
+        if vectors:
+            func = vectorize_innermost(func, machine.vector_bits)
+        func = lower_intrin(func, machine.has_fma, contract, machine.has_rounding)
         slots = {variable: slot for slot, variable in enumerate(table.slots)}
         write_function(unit, func, name, symbol, slots)
         functions.append((name, table, symbol))

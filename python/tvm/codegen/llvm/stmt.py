@@ -6,6 +6,7 @@ from ... import error
 from ...ir.dtype import info
 from ...tir import expr as _expr
 from ...tir import stmt as _stmt
+from ...tir.stmt_functor import uses_var
 from .expr import Expressions
 from .memory import Pointers, Position
 from .types import element_bits, register_type
@@ -23,6 +24,18 @@ STACK_TOTAL = 65536
 SHORT_LOOP = 32
 # A loop asked to be unrolled is left rolled beyond this many copies of its body.
 UNROLL_LIMIT = 4096
+
+
+class _Loop:
+    """A loop that is being written, and what decides whether LLVM's loop passes are worth it."""
+
+    __slots__ = ("has_inner", "scalar_store", "short", "var")
+
+    def __init__(self, var: Any, short: bool) -> None:
+        self.var = var
+        self.short = short
+        self.has_inner = False
+        self.scalar_store = False
 
 
 class FunctionWriter(Expressions):
@@ -48,8 +61,9 @@ class FunctionWriter(Expressions):
         # workspaces that a failing exit must give back
         self._held: list[str] = []
         self._stack_bytes = 0
-        # one [holds a loop, holds a scalar store] pair for each loop we are in
-        self._loops: list[list[bool]] = []
+        self._loops: list[_Loop] = []
+        # data pointers of memory on the stack
+        self._local: set[Any] = set()
         self.block = "start"
 
     # ---- whole functions
@@ -132,10 +146,17 @@ class FunctionWriter(Expressions):
 
     def _store(self, node: Any) -> None:
         self.store(node)
-        if info(node.value.dtype).lanes > 1:
-            self.unit.vector_code = True
-        elif self._loops:
-            self._loops[-1][1] = True
+        if not self._loops:
+            return
+        if info(node.value.dtype).lanes == 1:
+            self._loops[-1].scalar_store = True
+        elif (
+            not self._loops[-1].short
+            and node.buffer.data not in self._local
+            and not uses_var(node.indices[0], self._loops[-1].var)
+        ):
+            # a sum kept in memory: LLVM's loop passes move it into a register
+            self.unit.scalar_loops = True
 
     def _evaluate(self, node: Any) -> None:
         value = node.value
@@ -314,15 +335,16 @@ class FunctionWriter(Expressions):
         counter = self.name("i")
         place = len(self.lines)
         self.lines.append("")
-        if self._loops:
-            self._loops[-1][0] = True
-        self._loops.append([False, False])
+        for outer in self._loops:
+            outer.has_inner = True
+        here = _Loop(loop_var, short)
+        self._loops.append(here)
         self.push()
         self.positions[loop_var] = (counter, 0)
         self.stmt(body)
         self.pop()
-        has_inner, scalar_store = self._loops.pop()
-        if scalar_store and not has_inner and not short:
+        self._loops.pop()
+        if here.scalar_store and not here.has_inner and not short:
             self.unit.scalar_loops = True
         step = self.effect(f"add nsw i64 {counter}, 1")
         more = self.effect(f"icmp slt i64 {step}, {end}")
@@ -337,7 +359,7 @@ class FunctionWriter(Expressions):
         self.jump(head)
         self.start(head)
         self.push()
-        self._loops.append([False, False])
+        self._loops.append(_Loop(None, True))
         self.branch(self.value(node.condition), body, done)
         self.start(body)
         self.stmt(node.body)
@@ -409,6 +431,7 @@ class FunctionWriter(Expressions):
             size = max((number * bits + 7) // 8, 1)
             if size <= STACK_BYTES and self._stack_bytes + size <= STACK_TOTAL:
                 self._stack_bytes += size
+                self._local.add(node.buffer_var)
                 self.values[node.buffer_var] = self.at_entry(
                     f"alloca [{size} x i8], align 64", "local"
                 )
@@ -487,9 +510,7 @@ class _Known:
         self.name = name
 
 
-def write_function(
-    unit: Unit, func: Any, name: str, symbol: str, slots: dict[Any, int]
-) -> None:
+def write_function(unit: Unit, func: Any, name: str, symbol: str, slots: dict[Any, int]) -> None:
     """Add the body `int32 symbol(const uint64_t* slots)` of a PrimFunc to the module.
 
     Parameters

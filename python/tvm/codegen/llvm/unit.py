@@ -34,7 +34,6 @@ class Unit:
         self.imported: list[str] = []
         # whether an innermost loop works on scalars, which LLVM may vectorise
         self.scalar_loops = False
-        self.vector_code = False
         self._globals: list[str] = []
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
