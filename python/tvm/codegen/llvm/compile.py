@@ -33,9 +33,8 @@ class Compiled:
         self.text = unit.text()
         self.slots = frozenset(unit.slots)
         self._imported = list(unit.imported)
-        # Explicit vectors need no more than their temporaries in registers. A scalar innermost
-        # loop is worth LLVM's whole pipeline, which unrolls and vectorises it.
-        self.optimize = unit.scalar_loops if optimize is None else optimize
+        # Explicit vectors need no more than their temporaries in registers.
+        self.optimize = unit.wants_loop_passes if optimize is None else optimize
         self._has_temporaries = " = alloca [" in self.text
         module = self._module()
         try:

@@ -146,9 +146,11 @@ class FunctionWriter(Expressions):
 
     def _store(self, node: Any) -> None:
         self.store(node)
+        vectors = info(node.value.dtype).lanes > 1
+        self.unit.has_vectors |= vectors
         if not self._loops:
             return
-        if info(node.value.dtype).lanes == 1:
+        if not vectors:
             self._loops[-1].scalar_store = True
         elif (
             not self._loops[-1].short
@@ -156,7 +158,7 @@ class FunctionWriter(Expressions):
             and not uses_var(node.indices[0], self._loops[-1].var)
         ):
             # a sum kept in memory: LLVM's loop passes move it into a register
-            self.unit.scalar_loops = True
+            self.unit.has_sums = True
 
     def _evaluate(self, node: Any) -> None:
         value = node.value

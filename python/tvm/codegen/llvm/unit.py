@@ -32,8 +32,11 @@ class Unit:
         # names that call_extern asks for, and LLVM text that pragma import_llvm brings
         self.foreign: set[str] = set()
         self.imported: list[str] = []
-        # whether an innermost loop works on scalars, which LLVM may vectorise
+        # What decides which of LLVM's passes run: innermost loops over scalars, vector stores,
+        # and vectors that are summed up in memory.
         self.scalar_loops = False
+        self.has_vectors = False
+        self.has_sums = False
         self._globals: list[str] = []
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
@@ -98,6 +101,15 @@ class Unit:
             self._helpers.add(name)
             self.functions.append(text)
         return f"@{name}"
+
+    @property
+    def wants_loop_passes(self) -> bool:
+        """Whether LLVM's whole pipeline is worth its time, which is several times the rest.
+
+        It vectorises and unrolls scalar loops and moves sums into registers. In a function that
+        has vectors already, the scalar loops are tails.
+        """
+        return self.has_sums or (self.scalar_loops and not self.has_vectors)
 
     def text(self) -> str:
         """The whole module."""

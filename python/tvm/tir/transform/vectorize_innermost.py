@@ -140,9 +140,7 @@ class _Rewrite(StmtExprMutator):
     def visit_for_(self, op: Any) -> Any:
         if op.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or op.annotations:
             return super().visit_for_(op)
-        made = None
-        if not op.body.kinds & _VECTORS:
-            made = self._try(op)
+        made = self._try(op)
         return super().visit_for_(op) if made is None else made
 
     def visit_expr(self, expr: Any) -> Any:
@@ -245,7 +243,9 @@ def vectorize_innermost(func: PrimFunc, vector_bits: int) -> PrimFunc:
     vector_bits : int
         The width of the machine's vectors.
     """
-    if not func.body.kinds & tir.For.KIND or func.attrs.get("tir.noalias") is False:
+    kinds = func.body.kinds
+    # where somebody made vectors, the other loops are as they were meant
+    if not kinds & tir.For.KIND or kinds & _VECTORS or func.attrs.get("tir.noalias") is False:
         return func
     sizes = {
         size
