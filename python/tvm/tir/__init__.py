@@ -25,10 +25,10 @@ _object_generic.set_node_constructors(IntImm, FloatImm)
 _LAZY = {
     "transform": "transform",
     "ir_builder": "ir_builder",
-    "analysis": "analysis",
     "interpreter": "interpreter",
     "printer": "printer",
     "verify": "verify",
+    "analysis": "analysis",
     "arg_table": "arg_table",
 }
 
