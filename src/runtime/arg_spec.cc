@@ -4,6 +4,7 @@
 #include <tvm/runtime/ndarray.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "device_internal.h"
@@ -93,6 +94,24 @@ bool NotEmpty(const DLTensor& t) {
     if (t.shape[i] == 0) return false;
   }
   return true;
+}
+
+// Binds or compares; expressions come later, when everything is bound.
+// Chained by frequency: a switch would become a jump through a table.
+inline bool CheckDim(const Dim& dim, int64_t value, uint64_t* slots) {
+  if (dim.op == DimOp::kConst) return dim.value == value;
+  if (dim.op == DimOp::kCheck) return slots[dim.slot] == static_cast<uint64_t>(value);
+  if (dim.op == DimOp::kExpr) return true;
+  slots[dim.slot] = static_cast<uint64_t>(value);
+  return dim.op == DimOp::kBind || value == static_cast<int32_t>(value);
+}
+
+// Rank and dtype stand side by side in a DLTensor, so that one comparison does for both.
+static_assert(offsetof(DLTensor, dtype) == offsetof(DLTensor, ndim) + 4, "see RankAndType");
+inline uint64_t RankAndType(const DLTensor& t) {
+  uint64_t bits;
+  memcpy(&bits, &t.ndim, sizeof(int32_t) + sizeof(DLDataType));
+  return bits;
 }
 
 }  // namespace
@@ -219,8 +238,13 @@ class ArgSpec::Parser {
       return Problem("alignment " + std::to_string(alignment) + " is not a power of two");
     }
     a->align_mask = alignment - 1;
+    DLTensor head = {};
+    head.ndim = a->ndim;
+    head.dtype = a->dtype;
+    a->rank_and_type = RankAndType(head);
     a->element_bits = int64_t{a->dtype.bits == 1 ? 8 : a->dtype.bits} * a->dtype.lanes;
     if (a->element_bits == 0) return Problem("a tensor argument has no element type");
+    a->element_bytes = a->element_bits % 8 == 0 ? static_cast<uint64_t>(a->element_bits) / 8 : 0;
     a->first_dim = static_cast<uint32_t>(spec_->dims_.size());
     for (int i = 0; i < a->ndim; ++i) {
       if (!ReadDim()) return false;
@@ -337,24 +361,6 @@ int64_t ArgSpec::Evaluate(const Dim& dim, const uint64_t* slots) const {
   return stack[0];
 }
 
-// Binds or compares; expressions come later, when everything is bound.
-inline bool ArgSpec::CheckDim(const Dim& dim, int64_t value, uint64_t* slots) const {
-  switch (dim.op) {
-    case DimOp::kConst:
-      return dim.value == value;
-    case DimOp::kBind32:
-      if (value != static_cast<int32_t>(value)) return false;
-      [[fallthrough]];
-    case DimOp::kBind:
-      slots[dim.slot] = static_cast<uint64_t>(value);
-      return true;
-    case DimOp::kCheck:
-      return slots[dim.slot] == static_cast<uint64_t>(value);
-    default:
-      return true;
-  }
-}
-
 bool ArgSpec::PairIsFine(const Pair& pair, const TVMValue* args, bool* partly) const {
   const DLTensor* a = TensorOf(args[pair.written]);
   const DLTensor* b = TensorOf(args[pair.other]);
@@ -396,6 +402,18 @@ bool ArgSpec::PairIsFine(const Pair& pair, const TVMValue* args, bool* partly) c
   return true;
 }
 
+bool ArgSpec::CheckStrides(const ArgInfo& a, const DLTensor& t, bool empty, uint64_t* slots) const {
+  const Dim* dim = &dims_[a.first_dim + static_cast<uint32_t>(a.ndim)];
+  for (int k = 0; k < a.ndim; ++k, ++dim) {
+    int64_t stride = t.strides != nullptr ? t.strides[k] : CompactStride(t, k);
+    // The stride of an axis with one element or none is never used.
+    bool matters = !empty && t.shape[k] != 1;
+    bool fine = CheckDim(*dim, stride, slots);
+    if (!fine && (matters || dim->op == DimOp::kBind32)) return false;
+  }
+  return true;
+}
+
 bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
                     uint64_t* slots) const {
   if (static_cast<size_t>(num_args) != args_.size()) return false;
@@ -431,37 +449,43 @@ bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
     }
     if (!(a.flags & kArgNoSlot)) slots[a.slot] = bits;
   }
-  for (uint16_t i : tensors_) {
-    const ArgInfo& a = args_[i];
+  // Bytes that each tensor covers; everything, where it takes a closer look to know.
+  struct Range {
+    uintptr_t low;
+    uintptr_t high;
+  };
+  constexpr size_t kMaxRanges = 32;
+  Range ranges[kMaxRanges];
+  // Locals, because every store to a slot would make the compiler load the members again.
+  const ArgInfo* infos = args_.data();
+  const Dim* dims = dims_.data();
+  const uint16_t* end = tensors_.data() + tensors_.size();
+  for (const uint16_t* p = tensors_.data(); p != end; ++p) {
+    const uint16_t i = *p;
+    const ArgInfo& a = infos[i];
     const DLTensor* t = TensorOf(args[i]);
     if (!IsTensorTag(type_codes[i]) || t == nullptr) return false;
-    if (t->ndim != a.ndim || !SameDType(t->dtype, a.dtype) ||
-        t->device.device_type != a.device_type) {
+    if (RankAndType(*t) != a.rank_and_type || t->device.device_type != a.device_type) return false;
+    const Dim* dim = dims + a.first_dim;
+    uint64_t elements = 1;
+    const int64_t* shape = t->shape;
+    for (const int64_t* last = shape + t->ndim; shape != last; ++shape, ++dim) {
+      elements *= static_cast<uint64_t>(*shape);
+      if (!CheckDim(*dim, *shape, slots)) return false;
+    }
+    // A product that wraps to 0 belongs to no tensor that fits in memory, except an empty one.
+    bool empty = elements == 0;
+    if (a.has_strides) {
+      if (!CheckStrides(a, *t, empty, slots)) return false;
+      dim += a.ndim;
+    } else if (t->strides != nullptr && !IsCompact(*t)) {
       return false;
-    }
-    const Dim* dim = &dims_[a.first_dim];
-    bool empty = false;
-    for (int k = 0; k < a.ndim; ++k, ++dim) {
-      int64_t extent = t->shape[k];
-      empty |= extent == 0;
-      if (!CheckDim(*dim, extent, slots)) return false;
-    }
-    if (!a.has_strides) {
-      if (t->strides != nullptr && !IsCompact(*t)) return false;
-    } else {
-      for (int k = 0; k < a.ndim; ++k, ++dim) {
-        int64_t stride = t->strides != nullptr ? t->strides[k] : CompactStride(*t, k);
-        bool matters = !empty && t->shape[k] != 1;
-        bool fine = CheckDim(*dim, stride, slots);
-        if (!fine && (matters || dim->op == DimOp::kBind32)) return false;
-      }
     }
     uintptr_t address = reinterpret_cast<uintptr_t>(t->data);
     if (address == 0 && !empty) return false;
+    bool on_cpu = a.device_type == kDLCPU;
     if (a.folds_offset) {
-      if (a.device_type != kDLCPU && t->byte_offset != 0 && !HasAddresses(a.device_type)) {
-        return false;
-      }
+      if (!on_cpu && t->byte_offset != 0 && !HasAddresses(a.device_type)) return false;
       address += t->byte_offset;
     } else {
       uint64_t scaled = t->byte_offset * 8;
@@ -475,6 +499,11 @@ bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
       return false;
     }
     if (!(a.flags & kArgNoSlot)) slots[a.slot] = address;
+    if (i < kMaxRanges) {
+      bool simple = on_cpu & (a.element_bytes != 0) & (t->strides == nullptr) & a.folds_offset;
+      ranges[i] =
+          simple ? Range{address, address + elements * a.element_bytes} : Range{0, UINTPTR_MAX};
+    }
   }
   if (has_exprs_) {
     for (uint16_t i : tensors_) {
@@ -496,13 +525,13 @@ bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
     }
   }
   for (const Pair& pair : pairs_) {
+    if (pair.written < kMaxRanges && pair.other < kMaxRanges) {
+      const Range& a = ranges[pair.written];
+      const Range& b = ranges[pair.other];
+      if (a.high <= b.low || b.high <= a.low) continue;
+    }
     bool partly;
-    // The usual case first: compact, on the CPU, one ends before the other begins.
-    const DLTensor* a = TensorOf(args[pair.written]);
-    const DLTensor* b = TensorOf(args[pair.other]);
     if (!PairIsFine(pair, args, &partly)) return false;
-    (void)a;
-    (void)b;
   }
   return true;
 }

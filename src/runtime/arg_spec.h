@@ -51,11 +51,13 @@ struct ArgInfo {
   uint32_t slot;
   int32_t ndim;
   int32_t device_type;
-  uint32_t first_dim;  // shape, then strides if there are any, then elem_offset
+  uint64_t rank_and_type;  // ndim and dtype as they stand in a DLTensor
+  uint32_t first_dim;      // shape, then strides if there are any, then elem_offset
   uint64_t align_mask;
   uint64_t alias_ok;
   int64_t element_bits;
-  int64_t low;  // range of an int scalar
+  uint64_t element_bytes;  // 0 when elements are packed
+  int64_t low;             // range of an int scalar
   int64_t high;
 };
 
@@ -81,7 +83,7 @@ class ArgSpec {
   class Parser;
   class Explainer;
 
-  bool CheckDim(const Dim& dim, int64_t value, uint64_t* slots) const;
+  bool CheckStrides(const ArgInfo& a, const DLTensor& t, bool empty, uint64_t* slots) const;
   int64_t Evaluate(const Dim& dim, const uint64_t* slots) const;
   bool PairIsFine(const Pair& pair, const TVMValue* args, bool* partly) const;
 

@@ -181,24 +181,27 @@ bool IsReadOnly(const DLTensor* handle) {
 
 int CheckedBytes(const int64_t* shape, int ndim, DLDataType dtype, const char* where,
                  int64_t* nbytes) {
-  int64_t bits = static_cast<int64_t>(dtype.bits == 1 ? 8 : dtype.bits) * dtype.lanes;
-  bool bad = (ndim > 0 && shape == nullptr) | (ndim < 0) | (bits == 0);
-  int64_t covered = 1;  // extents of 0 left out: strides must not overflow either
-  int64_t elements = 1;
-  if (!bad) {
-    for (int i = 0; i < ndim; ++i) {
-      bad |= shape[i] < 0;
-      bad |= __builtin_mul_overflow(covered, shape[i] == 0 ? 1 : shape[i], &covered);
-      elements *= shape[i] == 0 ? 0 : 1;
+  // 4096 bytes of room for headers and alignment.
+  constexpr uint64_t kMost = INT64_MAX - 4096;
+  uint64_t bits = uint64_t{dtype.bits == 1 ? 8u : dtype.bits} * dtype.lanes;
+  bool bad = (bits == 0) | (ndim < 0) | (ndim > 0 && shape == nullptr);
+  bool empty = false;
+  uint64_t covered = 1;  // extents of 0 left out: strides must not overflow either
+  for (int i = 0; !bad && i < ndim; ++i) {
+    uint64_t extent = static_cast<uint64_t>(shape[i]);  // a negative one becomes too large
+    if (extent == 0) {
+      empty = true;
+      continue;
     }
-    int64_t unit = (bits + 7) / 8;
-    int64_t most;
-    // 4096 bytes of room for headers and alignment.
-    bad |= __builtin_mul_overflow(covered, unit, &most) || most > INT64_MAX - 4096;
-    bad |= bits % 8 != 0 && covered > INT64_MAX / 8 / bits;
+    bad = __builtin_mul_overflow(covered, extent, &covered) | (extent > kMost);
   }
+  uint64_t most = 0;
+  bad |= __builtin_mul_overflow(covered, (bits + 7) / 8, &most);
+  bad |= most > kMost;
+  // The size of packed elements is computed in bits.
+  if (bits % 8 != 0) bad |= __builtin_mul_overflow(covered, bits, &most) || most > kMost;
   if (__builtin_expect(bad, 0)) return ExplainBytes(shape, ndim, dtype, where);
-  *nbytes = elements == 0 ? 0 : NumBytes(covered, dtype);
+  *nbytes = empty ? 0 : NumBytes(static_cast<int64_t>(covered), dtype);
   return 0;
 }
 

@@ -17,6 +17,12 @@ namespace runtime {
 struct Object : TVMObjectHeader {
   void IncRef() { __atomic_fetch_add(&ref_counter, 1, __ATOMIC_RELAXED); }
   void DecRef() {
+    // The only reference is ours, so nobody can be adding one: saves the locked instruction.
+    if (__atomic_load_n(&ref_counter, __ATOMIC_ACQUIRE) == 1) {
+      ref_counter = 0;
+      deleter(this);
+      return;
+    }
     if (__atomic_fetch_sub(&ref_counter, 1, __ATOMIC_ACQ_REL) == 1) deleter(this);
   }
   int32_t use_count() const { return __atomic_load_n(&ref_counter, __ATOMIC_RELAXED); }
