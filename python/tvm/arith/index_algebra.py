@@ -226,7 +226,9 @@ class Algebra:
             low, high = self.bounds(rest)
             if low is not None and high is not None and low // c == high // c:
                 return add(whole, const(low // c))
-            rest, d = self._reduce(rest, c)
+            reduced, d = self._reduce(rest, c)
+            if d != c:
+                return add(whole, self.floordiv(reduced, const(d), dtype))
             if len(rest) == 1:
                 # (x // p) // q == x // (p * q)
                 (mono,), (coeff,) = rest.keys(), rest.values()
@@ -269,16 +271,16 @@ class Algebra:
         """(g*x + r) // (g*h) == x // h for 0 <= r < g"""
         from math import gcd
 
-        g = c
-        for mono, coeff in poly.items():
-            if mono:
-                g = gcd(g, coeff)
-        if g <= 1:
-            return poly, c
-        out = {m: v // g for m, v in poly.items()}
-        if out.get((), 1) == 0:
-            del out[()]
-        return out, c // g
+        divisors = {gcd(c, coeff) for mono, coeff in poly.items() if mono}
+        for g in sorted(divisors, reverse=True):
+            if g <= 1:
+                break
+            whole, rest = _split(poly, g)
+            low, high = self.bounds(rest)
+            if low is not None and high is not None and low // g == high // g:
+                whole = add(whole, const(low // g))
+                return whole, c // g
+        return poly, c
 
     def _divide(self, node: Any, sign: str, a: Poly, b: Poly, dtype: str) -> Poly:
         if not a:

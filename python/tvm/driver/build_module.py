@@ -7,6 +7,7 @@ from tvm.ir.module import IRModule
 from tvm.ir.transform import Pass, PassContext
 from tvm.target import Target
 from tvm.te import schedule as te_schedule
+from tvm.te.auto_vectorize import auto_vectorize
 from tvm.te.schedule import Schedule
 from tvm.te.tensor import Tensor
 from tvm.tir import Buffer, PrimFunc, Var
@@ -55,7 +56,11 @@ def _run(mod: IRModule, sequence: list[Pass]) -> IRModule:
 
 
 def schedule_to_module(
-    sch: Schedule, args: Any = None, name: str = "main", binds: Any = None
+    sch: Schedule,
+    args: Any = None,
+    name: str = "main",
+    binds: Any = None,
+    vectors: bool = False,
 ) -> IRModule:
     """The loop program of a schedule, before storage is decided.
 
@@ -69,6 +74,8 @@ def schedule_to_module(
         Name of the function.
     binds : dict of Tensor to Buffer, optional
         Buffers that the caller declares.
+    vectors : bool
+        Whether stages that nobody scheduled may become vector loops.
 
     Returns
     -------
@@ -76,6 +83,8 @@ def schedule_to_module(
     """
     config = PassContext.current().config
     normal = sch.normalize()
+    if vectors and not config.get("tir.disable_vectorize", False):
+        normal = auto_vectorize(normal)
     body = te_schedule._schedule_ops(normal, bool(config.get("tir.debug_keep_trivial_loop")))
     arguments, mapping = get_binds(_current(args, sch, normal), _current_binds(binds, sch, normal))
     func = te_schedule.SchedulePostProcToPrimFunc(arguments, body, mapping)
@@ -136,17 +145,19 @@ def get_binds(args: Any, binds: Any = None) -> tuple[list[Any], dict[Tensor, Buf
     return out, mapping
 
 
-def _to_module(inp: Any, args: Any, name: str, binds: Any) -> tuple[IRModule, bool]:
-    """The module of anything that can be lowered, and whether it came from a schedule."""
+def _to_module(
+    inp: Any, args: Any, name: str, binds: Any, vectors: bool = False
+) -> IRModule:
+    """The module of anything that can be lowered."""
     if isinstance(inp, Schedule):
-        return schedule_to_module(inp, args, name, binds), True
+        return schedule_to_module(inp, args, name, binds, vectors)
     if isinstance(inp, PrimFunc):
         symbol = inp.attrs.get("global_symbol")
         if name == "main" and symbol is not None:
             name = str(symbol)
-        return IRModule({name: inp.with_attr("global_symbol", name)}), False
+        return IRModule({name: inp.with_attr("global_symbol", name)})
     if isinstance(inp, IRModule):
-        return inp, False
+        return inp
     raise TypeError_(
         "lower: expected a schedule, a PrimFunc or an IRModule, but got "
         f"{type(inp).__name__}"
@@ -192,13 +203,13 @@ def lower(
     >>> B = te.compute((100,), lambda i: A[i] + 1.0, name="B")
     >>> mod = tvm.lower(te.create_schedule(B.op), [A, B])
     """
-    mod, _ = _to_module(inp, args, name, binds)
+    mod = _to_module(inp, args, name, binds)
     return _run(mod, _lower_passes(simple_mode, PassContext.current().config))
 
 
 def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     """As `lower`; reads that provably leave their tensor are refused."""
-    mod, _ = _to_module(inp, args, name, binds)
+    mod = _to_module(inp, args, name, binds, vectors=True)
     verify = passes.VerifyBounds()
     return _run(mod, [verify, *_lower_passes(False, PassContext.current().config)])
 

@@ -140,6 +140,8 @@ class _Partition(StmtExprMutator):
     def __init__(self) -> None:
         self.algebra = Algebra()
         self.copies = 1
+        # how many forms of the body the last cut made
+        self.factor = 1
         self.changed = False
 
     def visit_for_(self, op: Any) -> Any:
@@ -151,12 +153,12 @@ class _Partition(StmtExprMutator):
             self.algebra.bind(op.loop_var, op.min, op.extent)
             return super().visit_for_(op)
         self.changed = True
-        self.copies *= 2
+        before, self.copies = self.copies, self.copies * self.factor
         out: list[Any] = []
-        for part in parts:
-            part = self._descend(part)
+        for part, is_loop in parts:
+            part = self._descend(part) if is_loop else self.visit(part)
             out += part.seq if type(part) is tir.SeqStmt else [part]
-        self.copies //= 2
+        self.copies = before
         return out[0] if len(out) == 1 else tir.SeqStmt(out)
 
     def _descend(self, loop: Any) -> Any:
@@ -169,10 +171,12 @@ class _Partition(StmtExprMutator):
             loop.loop_var, loop.min, loop.extent, loop.kind, body, None, loop.annotations
         )
 
-    def _cut(self, op: Any) -> list[Any] | None:
+    def _cut(self, op: Any) -> list[tuple[Any, bool]] | None:
+        """The loop in parts, each with whether it is still a loop; None to leave it whole."""
         if op.kind is ForKind.THREAD_BINDING:
             return None
         algebra = self.algebra
+        self.factor = 1
         finder = _FindGuards(algebra, op.loop_var)
         finder.visit(op.body)
         if not finder.found:
@@ -208,26 +212,33 @@ class _Partition(StmtExprMutator):
                 low = algebra.minmax(low, high, False, dtype)
         proved = set(finder.found)
         if op.kind is ForKind.PARALLEL:
-            return [self._both(op, low, high, begin, end, proved)]
+            self.factor = 2
+            return [(self._both(op, low, high, begin, end, proved), True)]
         guards = finder.found.values()
         parts = []
         if low != begin:
             false = _alone([g for g in guards if g.low is not None], "low")
+            # where every test is false there is nothing left to copy
+            self.factor += len(false) < len(guards)
             parts.append(self._part(op, begin, low, false, False, True))
         parts.append(self._part(op, low, high, proved, True, False))
         if high != end:
             false = _alone([g for g in guards if g.high is not None], "high")
+            self.factor += len(false) < len(guards)
             parts.append(self._part(op, high, end, false, False, True))
         return parts
 
     def _part(
         self, op: Any, begin: Poly, end: Poly, known: set[int], value: bool, copy: bool
-    ) -> Any:
+    ) -> tuple[Any, bool]:
         """The iterations from ``begin`` to ``end``, where the ``known`` tests have a value."""
         algebra = self.algebra
         dtype = op.loop_var.dtype
         extent = algebra.expr(add(end, begin, -1), dtype)
         body = _Assume(known, value).visit(op.body) if known else op.body
+        if isinstance(extent, IntImm) and extent.value == 1 and not op.annotations:
+            # the position is known: what is inside can be decided further
+            return fresh_copy(body, {op.loop_var: algebra.expr(begin, dtype)}), False
         var = op.loop_var
         if copy or begin:
             var = Var(op.loop_var.name, dtype)
@@ -235,7 +246,8 @@ class _Partition(StmtExprMutator):
             body = fresh_copy(body, {op.loop_var: value}) if copy else tir.stmt_functor.substitute(
                 body, {op.loop_var: value}
             )
-        return tir.For(var, IntImm(dtype, 0), extent, op.kind, body, None, op.annotations)
+        loop = tir.For(var, IntImm(dtype, 0), extent, op.kind, body, None, op.annotations)
+        return loop, True
 
     def _both(
         self, op: Any, low: Poly, high: Poly, begin: Poly, end: Poly, proved: set[int]
@@ -249,8 +261,12 @@ class _Partition(StmtExprMutator):
         if high != end:
             upper = tir.LT(op.loop_var, algebra.expr(high, dtype))
             test = upper if test is None else tir.And(test, upper)
+        rest: dict[Var, Any] = {}
+        if low == begin and constant(add(end, high, -1)) == 1:
+            # a single iteration is left over: its position is known
+            rest[op.loop_var] = algebra.expr(high, dtype)
         body = tir.IfThenElse(
-            test, _Assume(proved, True).visit(op.body), fresh_copy(op.body)
+            test, _Assume(proved, True).visit(op.body), fresh_copy(op.body, rest)
         )
         return tir.For(op.loop_var, op.min, op.extent, op.kind, body, None, op.annotations)
 

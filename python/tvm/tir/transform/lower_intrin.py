@@ -109,9 +109,7 @@ def lower_call(call: Any, fma: bool = True, rounding: bool = True) -> Any:
     found = info(call.dtype)
     if found.is_float and found.bits < 32:
         wide = with_lanes("float32", found.lanes)
-        args = [
-            _expr.Cast(wide, item) if item.dtype == call.dtype else item for item in call.args
-        ]
+        args = [_expr.Cast(wide, item) if item.dtype == call.dtype else item for item in call.args]
         return _expr.Cast(call.dtype, lower_call(_expr.Call(wide, call.op, args), fma, rounding))
     from .mathlib import simple
     from .mathlib.builder import Builder

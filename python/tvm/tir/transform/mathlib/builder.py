@@ -209,9 +209,7 @@ class Builder:
         """One of two constants."""
         return self.select(condition, self.const(a, dtype), self.const(b, dtype))
 
-    def lazily(
-        self, condition: Value, then: Callable[[Builder], Value], other: Value
-    ) -> Value:
+    def lazily(self, condition: Value, then: Callable[[Builder], Value], other: Value) -> Value:
         """`then` where the condition holds; it is evaluated only if some lane needs it."""
         inner = Builder(self.lanes, self.fused, self.depth + 1)
         result = then(inner)

@@ -288,9 +288,7 @@ def _reduce_large(b: Builder, x: Value) -> tuple[Value, Value]:
     place = (ix >> 23) - 127
     offset = (place & 63).to("uint64")
     second = (place & 64).ne(0)
-    words = [
-        b.constants(second, "uint64", _TWO_OVER_PI[n + 1], _TWO_OVER_PI[n]) for n in range(3)
-    ]
+    words = [b.constants(second, "uint64", _TWO_OVER_PI[n + 1], _TWO_OVER_PI[n]) for n in range(3)]
     back = 63 - offset
     high = (words[0] << offset) | ((words[1] >> 1) >> back)
     low = (words[1] << offset) | ((words[2] >> 1) >> back)
@@ -433,9 +431,7 @@ _ERF_NEAR = hexes(
 _ERF_FAR = hexes(
     "0x1.4651a0p-12 -0x1.314d52p-8 0x1.0f0e56p-5 -0x1.373720p-3 -0x1.d58a8cp-1 -0x1.a0ccbcp+0"
 )
-_ERF_EXP2 = hexes(
-    "0x1.5cafdep-10 0x1.3cf34ep-7 0x1.c6b598p-5 0x1.ebf9a4p-3 0x1.62e42ap-1 1"
-)
+_ERF_EXP2 = hexes("0x1.5cafdep-10 0x1.3cf34ep-7 0x1.c6b598p-5 0x1.ebf9a4p-3 0x1.62e42ap-1 1")
 
 
 def erf(b: Builder, x: Value) -> Value:

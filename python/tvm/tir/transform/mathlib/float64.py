@@ -312,9 +312,7 @@ def _reduce_large(b: Builder, x: Value) -> tuple[Value, Value]:
     ]
     top = pieces[0] * _h("0x1p32")
     s1 = top + pieces[1]
-    tail = ((top - s1) + pieces[1]) + b.fma(
-        pieces[2], _h("0x1p-32"), pieces[3] * _h("0x1p-64")
-    )
+    tail = ((top - s1) + pieces[1]) + b.fma(pieces[2], _h("0x1p-32"), pieces[3] * _h("0x1p-64"))
     s = s1 + tail
     t = (s1 - s) + tail
     p = s * HALF_PI
