@@ -83,8 +83,12 @@ def cell(tag, value):
     return made
 
 
-def call(handle, *args):
-    """Call a function by its address with (tag, value) pairs: (return code, tag, Value)."""
+def call(function, *args):
+    """Call a PackedFunc, or the function at an address, with (tag, value) pairs.
+
+    Returns (return code, tag, Value).
+    """
+    handle = getattr(function, "handle", function)
     n = len(args)
     values = (Value * max(n, 1))(*(cell(tag, value) for tag, value in args))
     tags = (ctypes.c_int * max(n, 1))(*(tag for tag, _ in args))

@@ -16,7 +16,7 @@ def received(*cells):
     """What a Python function gets for native cells, as the list of its arguments."""
     got = []
     f = _core.convert_function(lambda *args: got.extend(args))
-    rc, _, _ = c.call(f.handle, *cells)
+    rc, _, _ = c.call(f, *cells)
     assert rc == 0, c.last_error()
     return got
 
@@ -24,7 +24,7 @@ def received(*cells):
 def result(value):
     """What a native caller gets for a Python result: (tag, Value)."""
     f = _core.convert_function(lambda: value)
-    rc, tag, cell = c.call(f.handle)
+    rc, tag, cell = c.call(f)
     assert rc == 0, c.last_error()
     return tag, cell
 
@@ -66,7 +66,7 @@ def test_text_that_is_no_utf8():
 
 def test_unknown_tag():
     f = _core.convert_function(lambda *args: args)
-    rc, _, _ = c.call(f.handle, (c.INT, 1), (77, 1))
+    rc, _, _ = c.call(f, (c.INT, 1), (77, 1))
     assert rc == -2
     assert "argument 1" in c.last_error() and "77" in c.last_error()
     c.lib.TVMErrorClear()
@@ -114,7 +114,7 @@ def test_foreign_holder_is_refused():
     handle = ctypes.c_void_p()
     assert c.lib.TVMHolderCreate(memory, drop, ctypes.byref(handle)) == 0
     f = _core.convert_function(lambda x: x)
-    rc, _, _ = c.call(f.handle, (c.OBJECT, handle.value))
+    rc, _, _ = c.call(f, (c.OBJECT, handle.value))
     assert rc == -2 and "cannot come to Python" in c.last_error()
     c.lib.TVMErrorClear()
     c.lib.TVMObjectFree(handle)
@@ -125,7 +125,7 @@ def test_foreign_holder_is_refused():
 
 def call_with_tensor(f, data, *args, **kwargs):
     t = c.tensor(data, *args, **kwargs)
-    return c.call(_core.convert_function(f).handle, (c.TENSOR, ctypes.addressof(t)))
+    return c.call(_core.convert_function(f), (c.TENSOR, ctypes.addressof(t)))
 
 
 def test_view_reads_and_writes_the_callers_memory():
@@ -195,7 +195,7 @@ def test_every_way_to_keep_a_view(how):
 
     t = c.tensor(data, (2,))
     function = _core.convert_function(f)
-    rc, tag, ret = c.call(function.handle, (c.TENSOR, ctypes.addressof(t)))
+    rc, tag, ret = c.call(function, (c.TENSOR, ctypes.addressof(t)))
     data[:] = [0, 0]
     if how == "exception":
         assert rc == -2
@@ -235,7 +235,7 @@ def test_view_without_elements_and_without_axes():
     t.data = None
     kept = []
     f = _core.convert_function(kept.append)
-    assert c.call(f.handle, (c.TENSOR, ctypes.addressof(t)))[0] == 0
+    assert c.call(f, (c.TENSOR, ctypes.addressof(t)))[0] == 0
     assert kept[0].shape == (0, 4) and kept[0].numpy().shape == (0, 4)
 
 
@@ -297,7 +297,7 @@ def test_numpy_result_owns_its_memory():
 
     got = _core.convert_function(make)()
     np.testing.assert_array_equal(got.numpy(), [0, 1, 2, 3])
-    tag, cell = c.call(_core.convert_function(make).handle)[1:]
+    tag, cell = c.call(_core.convert_function(make))[1:]
     assert tag == c.NDARRAY
     (array,) = received((c.NDARRAY, cell.v_handle))
     c.lib.TVMArrayFree(ctypes.c_void_p(cell.v_handle))
@@ -367,7 +367,7 @@ def test_calls_from_foreign_threads():
         # the barrier puts every task on a thread of its own
         c.lib.TVMBackendParallelBarrier(task, ctypes.c_void_p(env))
         for _ in range(100):
-            if c.call(f.handle, (c.INT, task))[0] != 0:
+            if c.call(f, (c.INT, task))[0] != 0:
                 return -1
         return 0
 
@@ -405,7 +405,7 @@ def test_back_and_forth():
     python = _core.convert_function(down)
 
     def body(values, tags, n, ret):
-        rc, tag, value = c.call(python.handle, (tags[0], values[0].v_int64))
+        rc, tag, value = c.call(python, (tags[0], values[0].v_int64))
         if rc == 0:
             c.set_return(ret, tag, value.v_int64)
         return rc

@@ -134,7 +134,7 @@ def swallow_an_error():
     inner = _core.convert_function(lambda: raise_(exc))
 
     def swallow(values, tags, n, ret):
-        assert c.call(inner.handle)[0] == -2
+        assert c.call(inner)[0] == -2
         return 0
 
     with c.native_function(swallow) as f:
@@ -227,7 +227,7 @@ def test_registered_class():
 )
 def test_c_callers_see_kind_and_message(exc, text):
     f = _core.convert_function(lambda: raise_(exc))
-    rc, tag, _ = c.call(f.handle)
+    rc, tag, _ = c.call(f)
     assert rc == -2 and tag == c.NULL
     assert c.last_error() == text
     c.lib.TVMErrorClear()
@@ -239,7 +239,7 @@ def test_exception_whose_text_fails():
             raise RuntimeError("no text")
 
     f = _core.convert_function(lambda: raise_(Mean()))
-    assert c.call(f.handle)[0] == -2
+    assert c.call(f)[0] == -2
     assert c.last_error() == "Mean: "
     c.lib.TVMErrorClear()
 
@@ -284,7 +284,7 @@ def test_error_in_a_worker_reaches_the_launcher():
     def run(task, env, data):
         # the barrier puts every task on a thread of its own
         c.lib.TVMBackendParallelBarrier(task, ctypes.c_void_p(env))
-        return c.call(inner.handle, (c.INT, task))[0]
+        return c.call(inner, (c.INT, task))[0]
 
     def launch(values, tags, n, ret):
         return c.lib.TVMBackendParallelLaunch(run, None, 4)

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -197,7 +198,7 @@ def test_dropped_by_threads_without_the_gil(kind):
     for t in things:
         value = {"function": closure_over(t), "object": t, "container": [t]}[kind]
         f = _core.convert_function(lambda value=value: value)
-        rc, tag, cell = c.call(f.handle)
+        rc, tag, cell = c.call(f)
         assert rc == 0
         handles.append(cell.v_handle)
         del f, value
@@ -368,28 +369,55 @@ def test_exit_while_native_threads_hold_python_objects():
         def fail(task): raise ValueError(object())
         f = _core.convert_function(fail)
         def run(task, env, data):
-            c.call(f.handle, (c.INT, task))
+            c.call(f, (c.INT, task))
             return 0
         task = c.TASK(run)
         c._kept.append(task)
         assert c.lib.TVMBackendParallelLaunch(task, None, 4) == 0
-        c.call(f.handle, (c.INT, 0))
+        c.call(f, (c.INT, 0))
     """)
 
 
-def test_call_after_the_interpreter_has_ended():
-    """A C atexit handler finds no Python any more: an error comes back, no crash."""
-    run("""
+LATE_CALL = """
+#include <stdio.h>
+#include <stdlib.h>
+int TVMFuncCall(void*, void*, int*, int, void*, int*);
+const char* TVMGetLastError(void);
+int TVMObjectFree(void*);
+static void* function;
+static void run(void) {
+  long long value;
+  int tag;
+  int rc = TVMFuncCall(function, NULL, NULL, 0, &value, &tag);
+  printf("%d %s\\n", rc, TVMGetLastError());
+  fflush(stdout);
+  TVMObjectFree(function);
+}
+void call_late(void* f) {
+  function = f;
+  atexit(run);
+}
+"""
+
+
+def test_call_after_the_interpreter_has_ended(tmp_path):
+    """A C program's exit handler calls a Python function: an error comes back, no crash."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    source, library = tmp_path / "late.c", tmp_path / "late.so"
+    source.write_text(LATE_CALL)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    out = run(f"""
         f = _core.convert_function(lambda: 1)
         c.lib.TVMObjectRetain(ctypes.c_void_p(f.handle))
-        libc = ctypes.CDLL(None)
-        # atexit(TVMErrorClear) and a drop of the last reference in the library's own exit code
-        libc.on_exit.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        free = ctypes.cast(c.lib.TVMObjectFree, ctypes.c_void_p)
-        class Swap(ctypes.Structure): pass
-        # on_exit(f, arg) calls f(status, arg): status 0 is a NULL object, which is left alone
-        assert libc.on_exit(free, f.handle) == 0
+        ctypes.CDLL({str(library)!r}).call_late(ctypes.c_void_p(f.handle))
+        print(f(), flush=True)
     """)
+    assert out.splitlines() == [
+        "1",
+        "-1 RuntimeError: a Python function was called after the interpreter had ended",
+    ]
 
 
 def test_fork():
