@@ -21,10 +21,12 @@ struct NDArrayObject {
   PyObject ob_base;
   TVMArrayHandle handle;  // one reference
   PyObject* weakrefs;
+  int64_t* strides;  // of a compact array, spelled out on first need of the exchange API
 };
 struct DeviceObject {
   PyObject ob_base;
   DLDevice device;
+  PyObject* weakrefs;
 };
 struct PackedFuncObject {
   PyObject ob_base;
