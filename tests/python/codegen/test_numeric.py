@@ -70,9 +70,7 @@ def test_int_division_by_constants(op, dtype, divisor):
         constant = tir.IntImm(dtype, divisor)
         if lanes > 1:
             constant = tir.Broadcast(constant, lanes)
-        func = elementwise(
-            [dtype], dtype, len(a), lanes, lambda x, c=constant: INT_OPS[op](x, c)
-        )
+        func = elementwise([dtype], dtype, len(a), lanes, lambda x, c=constant: INT_OPS[op](x, c))
         check_against_interpreter(func, a, np.zeros_like(a))
 
 
@@ -101,12 +99,8 @@ def test_comparisons(op, dtype, lanes):
 
 
 @pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize(
-    "target", INTS + FLOATS + ["bool", "e4m3_float8", "e5m2_float8"]
-)
-@pytest.mark.parametrize(
-    "source", INTS + FLOATS + ["bool", "e4m3_float8", "e5m2_float8"]
-)
+@pytest.mark.parametrize("target", INTS + FLOATS + ["bool", "e4m3_float8", "e5m2_float8"])
+@pytest.mark.parametrize("source", INTS + FLOATS + ["bool", "e4m3_float8", "e5m2_float8"])
 def test_casts(source, target, lanes):
     a = values_of(source)
     out = np.zeros(len(a), bool if target == "bool" else narrow_dtype(target))
@@ -139,7 +133,11 @@ def test_large_integers_round_once(source, target):
     values = values[: len(values) // 16 * 16]
     for lanes in LANES:
         func = elementwise(
-            [source], target, len(values), lanes, lambda x, n=lanes: tir.Cast(vector_of(target, n), x)
+            [source],
+            target,
+            len(values),
+            lanes,
+            lambda x, n=lanes: tir.Cast(vector_of(target, n), x),
         )
         check_against_interpreter(func, values, np.zeros(len(values), narrow_dtype(target)))
 
@@ -189,9 +187,7 @@ def test_rounding_without_rounding_instructions(op, dtype):
         func = elementwise(
             [dtype], dtype, len(a), lanes, lambda x, d=full: tir.Call(d, "tir." + op, [x])
         )
-        check_against_interpreter(
-            func, a, np.zeros_like(a), target="llvm -mcpu=x86-64", fma=False
-        )
+        check_against_interpreter(func, a, np.zeros_like(a), target="llvm -mcpu=x86-64", fma=False)
 
 
 @pytest.mark.parametrize("lanes", LANES)

@@ -110,7 +110,9 @@ def test_packed_elements(dtype):
     size = 15
     A = tir.decl_buffer((size,), dtype, "A")
     B = tir.decl_buffer((size,), dtype, "B")
-    body = loop(size, lambda i: BufferStore(B, tir.Add(BufferLoad(A, [i]), tir.IntImm(dtype, 3)), [i]))
+    body = loop(
+        size, lambda i: BufferStore(B, tir.Add(BufferLoad(A, [i]), tir.IntImm(dtype, 3)), [i])
+    )
     signed = dtype == "int4"
     values = (np.arange(size) % 16 - (8 if signed else 0)).astype("int8" if signed else "uint8")
     a, b = tvm.nd.empty((size,), dtype), tvm.nd.empty((size,), dtype)
@@ -136,7 +138,9 @@ def test_masked_vector_choice_does_not_touch_other_memory():
     f = build(function([A, B], BufferStore(B, value, [row])))
     b = tvm.nd.array(np.zeros(32, "float32"))
     f(tvm.nd.array(np.arange(16, dtype="float32")), b)
-    np.testing.assert_array_equal(b.numpy(), np.r_[np.arange(16), np.full(16, -1)].astype("float32"))
+    np.testing.assert_array_equal(
+        b.numpy(), np.r_[np.arange(16), np.full(16, -1)].astype("float32")
+    )
 
 
 def test_branches_protect_reads():
@@ -168,7 +172,9 @@ def test_and_does_not_evaluate_its_right_side_in_vain():
 
 def test_while_and_local_memory():
     A = tir.decl_buffer((1,), "int32", "A")
-    T = tir.decl_buffer((1,), "int32", "T", data=Var("T", tvm.ir.PointerType(tvm.ir.PrimType("int32"))))
+    T = tir.decl_buffer(
+        (1,), "int32", "T", data=Var("T", tvm.ir.PointerType(tvm.ir.PrimType("int32")))
+    )
     body = tir.Allocate(T.data, "int32", [1], tir.const(True, "bool"), tir.SeqStmt([
         BufferStore(T, 1, [0]),
         tir.While(tir.LT(BufferLoad(T, [0]), 1000),
@@ -296,7 +302,11 @@ def test_index_division(op):
         k = i - 50
         parts = [op(k, tir.IntImm("int32", c)) for c in (3, -3, 8, 7)]
         total = parts[0] + parts[1] * 10 + parts[2] * 100 + parts[3] * 1000
-        return BufferStore(A, total, [op(i, tir.IntImm("int32", 200)) + tir.max(i, 0) - op(i, tir.IntImm("int32", 200))])
+        return BufferStore(
+            A,
+            total,
+            [op(i, tir.IntImm("int32", 200)) + tir.max(i, 0) - op(i, tir.IntImm("int32", 200))],
+        )
 
     check_against_interpreter(function([A], loop(101, make)), np.zeros(101, "int32"))
 
