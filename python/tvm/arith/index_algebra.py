@@ -233,12 +233,10 @@ class Algebra:
                 # (x // p) // q == x // (p * q)
                 (mono,), (coeff,) = rest.keys(), rest.values()
                 atom = self._atoms[mono[0]] if len(mono) == 1 else None
-                if coeff == 1 and type(atom) is _FLOORDIV and type(atom.b) is IntImm:
-                    if atom.b.value > 0:
-                        return add(
-                            whole,
-                            self.floordiv(self._parts[mono[0]][0], const(atom.b.value * d), dtype),
-                        )
+                inner = atom.b if type(atom) is _FLOORDIV else None
+                if coeff == 1 and type(inner) is IntImm and inner.value > 0:
+                    numerator = self._parts[mono[0]][0]
+                    return add(whole, self.floordiv(numerator, const(inner.value * d), dtype))
             return add(whole, self._divide(_FLOORDIV, "/", rest, const(d), dtype))
         if c is None and self.is_index(a) and self.is_index(b):
             whole, rest = _split_symbolic(a, b)
@@ -590,7 +588,7 @@ class Algebra:
                 return Interval(None, None)
             key = moving[0]
             part = env[key] if key in env else self._atom_interval(key, env)
-            rest = [k for k in mono]
+            rest = list(mono)
             rest.remove(key)
             factor = {tuple(rest): coeff}
             if self.nonnegative(factor):

@@ -7,7 +7,6 @@ from tvm.ir.module import IRModule
 from tvm.ir.transform import Pass, PassContext
 from tvm.target import Target
 from tvm.te import schedule as te_schedule
-from tvm.te.auto_vectorize import auto_vectorize
 from tvm.te.schedule import Schedule
 from tvm.te.tensor import Tensor
 from tvm.tir import Buffer, PrimFunc, Var
@@ -56,11 +55,7 @@ def _run(mod: IRModule, sequence: list[Pass]) -> IRModule:
 
 
 def schedule_to_module(
-    sch: Schedule,
-    args: Any = None,
-    name: str = "main",
-    binds: Any = None,
-    vectors: bool = False,
+    sch: Schedule, args: Any = None, name: str = "main", binds: Any = None
 ) -> IRModule:
     """The loop program of a schedule, before storage is decided.
 
@@ -74,8 +69,6 @@ def schedule_to_module(
         Name of the function.
     binds : dict of Tensor to Buffer, optional
         Buffers that the caller declares.
-    vectors : bool
-        Whether stages that nobody scheduled may become vector loops.
 
     Returns
     -------
@@ -83,8 +76,6 @@ def schedule_to_module(
     """
     config = PassContext.current().config
     normal = sch.normalize()
-    if vectors and not config.get("tir.disable_vectorize", False):
-        normal = auto_vectorize(normal)
     body = te_schedule._schedule_ops(normal, bool(config.get("tir.debug_keep_trivial_loop")))
     arguments, mapping = get_binds(_current(args, sch, normal), _current_binds(binds, sch, normal))
     func = te_schedule.SchedulePostProcToPrimFunc(arguments, body, mapping)
@@ -145,12 +136,10 @@ def get_binds(args: Any, binds: Any = None) -> tuple[list[Any], dict[Tensor, Buf
     return out, mapping
 
 
-def _to_module(
-    inp: Any, args: Any, name: str, binds: Any, vectors: bool = False
-) -> IRModule:
+def _to_module(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     """The module of anything that can be lowered."""
     if isinstance(inp, Schedule):
-        return schedule_to_module(inp, args, name, binds, vectors)
+        return schedule_to_module(inp, args, name, binds)
     if isinstance(inp, PrimFunc):
         symbol = inp.attrs.get("global_symbol")
         if name == "main" and symbol is not None:
@@ -209,7 +198,7 @@ def lower(
 
 def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     """As `lower`; reads that provably leave their tensor are refused."""
-    mod = _to_module(inp, args, name, binds, vectors=True)
+    mod = _to_module(inp, args, name, binds)
     verify = passes.VerifyBounds()
     return _run(mod, [verify, *_lower_passes(False, PassContext.current().config)])
 

@@ -55,7 +55,9 @@ class Target:
     tag: str
 
     def __init__(
-        self, target: str | dict[str, Any] | Target, host: str | dict[str, Any] | Target | None = None
+        self,
+        target: str | dict[str, Any] | Target,
+        host: str | dict[str, Any] | Target | None = None,
     ) -> None:
         if isinstance(target, Target):
             self.kind, self.keys, self.attrs = target.kind, target.keys, target.attrs

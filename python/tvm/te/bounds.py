@@ -263,7 +263,9 @@ class BoundInference:
         algebra = self.algebra
         low, high = value.low, value.high
         if low is None or (
-            limit.low is not None and low != limit.low and algebra.nonnegative(add(limit.low, low, -1))
+            limit.low is not None
+            and low != limit.low
+            and algebra.nonnegative(add(limit.low, low, -1))
         ):
             low = limit.low
         if high is None or (

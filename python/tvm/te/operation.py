@@ -67,7 +67,8 @@ class Operation(Node):
         """
         if not 0 <= index < self.num_outputs:
             raise ValueError_(
-                f"operation {self.name} has {self.num_outputs} output(s), there is no output {index}"
+                f"operation {self.name} has {self.num_outputs} output(s), there is no output "
+                f"{index}"
             )
         return Tensor(self.output_shape(index), self.output_dtype(index), self, index)
 
@@ -230,7 +231,9 @@ def _parameters(function: Any) -> tuple[list[str], str | None]:
         for parameter in inspect.signature(function).parameters.values():
             if parameter.kind is parameter.VAR_POSITIONAL:
                 rest = parameter.name
-            elif parameter.kind is not parameter.VAR_KEYWORD and parameter.default is parameter.empty:
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            elif parameter.default is parameter.empty:
                 names.append(parameter.name)
         return names, rest
     count = code.co_argcount

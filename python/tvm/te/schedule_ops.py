@@ -232,8 +232,8 @@ class _Nest:
             tir.ProducerStore(op.output(k), _substitute(value, mapping), indices)
             for k, value in enumerate(op.body)
         ]
-        body = _guarded(stores[0] if len(stores) == 1 else tir.SeqStmt(stores), self._guards(values))
-        body = self._predicated(body)
+        body = stores[0] if len(stores) == 1 else tir.SeqStmt(stores)
+        body = self._predicated(_guarded(body, self._guards(values)))
         body = self._wrap(body, 0, len(self.leaves))
         return self._replace(body)
 

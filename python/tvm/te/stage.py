@@ -328,7 +328,12 @@ class Stage(Object):
         if IterVar.ThreadIndex in kinds:
             raise self._refuse(f"fuse {outer.var.name}", "thread axes cannot be fused")
         kind = max(outer.iter_type, inner.iter_type)
-        wide = "int64" if "int64" in (outer.var.dtype, inner.var.dtype) else outer.var.dtype
+        wide = "int64"
+        if outer.var.dtype == inner.var.dtype:
+            sizes = self._static_extent(outer), self._static_extent(inner)
+            # an unknown product may leave int32
+            if None not in sizes and sizes[0] * sizes[1] < 2**31:  # type: ignore[operator]
+                wide = outer.var.dtype
         name = f"{outer.var.name}.{inner.var.name}.fused"
         fused = IterVar(None, tir.Var(name, wide), kind)
         position = self._leaf(outer, "fuse")
@@ -336,6 +341,27 @@ class Stage(Object):
         self.all_iter_vars.append(fused)
         self.leaf_iter_vars[position : position + 2] = [fused]
         return fused
+
+    def _static_extent(self, iv: IterVar) -> int | None:
+        """An upper bound of an axis's extent as far as it is known before lowering."""
+        if iv.dom is not None:
+            return iv.dom.extent.value if isinstance(iv.dom.extent, IntImm) else None
+        for relation in self.relations:
+            if not any(iv is made for made in relation.makes):
+                continue
+            if isinstance(relation, Singleton):
+                return 1
+            if isinstance(relation, Fuse):
+                a, b = self._static_extent(relation.outer), self._static_extent(relation.inner)
+                return None if a is None or b is None else a * b
+            assert isinstance(relation, Split)
+            given = relation.factor if relation.factor is not None else relation.nparts
+            step = given.value if isinstance(given, IntImm) else None
+            if (iv is relation.inner) == (relation.factor is not None):
+                return step
+            size = self._static_extent(relation.parent)
+            return None if size is None or step is None else -(-size // step)
+        return None
 
     def reorder(self, *args: Any) -> None:
         """Give some leaf axes another order; they share the places they had together.

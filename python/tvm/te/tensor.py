@@ -223,7 +223,7 @@ def _index(tensor: Tensor, index: Any) -> PrimExpr:
                 f"tensor {tensor.name}: slices such as [:] are not supported; "
                 "index every dimension inside te.compute"
             )
-        if isinstance(index, Object) or isinstance(index, bool):
+        if isinstance(index, (Object, bool)):
             return tir.convert(index)
         raise TypeError_(
             f"tensor {tensor.name}: expected integer expressions as indices, but got "

@@ -193,3 +193,46 @@ def test_passes_verify_and_keep_identity():
     names = "Simplify LoopPartition RewriteUnsafeSelect VectorizeLoop UnrollLoop RemoveNoOp"
     for name in names.split():
         assert getattr(tir.transform, name)()(mod) is mod, name
+
+
+def test_fused_position_beyond_int32():
+    A = te.placeholder((1 << 20, 1 << 12), "int8", name="A")
+    B = te.compute((1 << 20, 1 << 12), lambda i, j: A[i, j], name="B")
+    s = te.create_schedule(B.op)
+    fused = s[B].fuse(*B.op.axis)
+    assert fused.var.dtype == "int64"
+    loop = tvm.lower(s, [A, B])["main"].body
+    assert int(loop.extent) == 1 << 32 and loop.loop_var.dtype == "int64"
+    s = te.create_schedule(B.op)
+    _, inner = s[B].split(B.op.axis[1], 16)
+    assert s[B].fuse(B.op.axis[0], s[B].leaf_iter_vars[1]).var.dtype == "int32"
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_long_chains_of_stages(fused):
+    """Many stages and deep expressions lower, in time that grows with their number only."""
+    A = te.placeholder((4,), name="A")
+    T = A
+    for k in range(300):
+        T = te.compute((4,), lambda i, T=T: T[i] + 1.0, name=f"T{k}")
+    s = te.create_schedule(T.op)
+    if fused:
+        te.schedule.AutoInlineInjective(s)
+    a, out = np.zeros(4, "float32"), np.zeros(4, "float32")
+    interpret(tvm.lower(s, [A, T])["main"], a, out)
+    assert (out == 300).all()
+
+
+def test_deep_expression():
+    A = te.placeholder((2,), name="A")
+
+    def body(i):
+        value = A[i]
+        for _ in range(5000):
+            value = value + A[i]
+        return value
+
+    B = te.compute((2,), body, name="B")
+    a, out = np.ones(2, "float32"), np.zeros(2, "float32")
+    interpret(tvm.lower(te.create_schedule(B.op), [A, B])["main"], a, out)
+    assert (out == 5001).all()

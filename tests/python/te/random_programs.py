@@ -40,14 +40,17 @@ class Program:
         self.choose = choose
         self.symbolic = choose.chance(30)
         self.sizes = [1 + choose.below(9) for _ in range(3)]
-        self.vars = [te.var(f"n{k}") if self.symbolic and k == 0 else s for k, s in enumerate(self.sizes)]
+        self.vars = list(self.sizes)
+        if self.symbolic:
+            self.vars[0] = te.var("n0")
         self.dtype = choose.one_of(["float32", "int32", "float64", "int16"])
         self.inputs = []
         self.tensors = []
         self.dims = {}
         for k in range(1 + choose.below(2)):
             dims = tuple(choose.below(3) for _ in range(1 + choose.below(2)))
-            self._add(self.inputs, te.placeholder(self._shape(dims), self.dtype, name=f"A{k}"), dims)
+            tensor = te.placeholder(self._shape(dims), self.dtype, name=f"A{k}")
+            self._add(self.inputs, tensor, dims)
         self.tensors += self.inputs
         self.computed = []
         for k in range(1 + choose.below(max_stages)):
@@ -120,7 +123,8 @@ class Program:
             values.append(read(tensor, target_dims, axes).astype(self.dtype))
         value = values[0]
         for other in values[1:]:
-            value = choose.one_of([tir.add, tir.subtract, tir.max, tir.min, tir.multiply])(value, other)
+            combine = choose.one_of([tir.add, tir.subtract, tir.max, tir.min, tir.multiply])
+            value = combine(value, other)
         extra = choose.below(4)
         if extra == 1:
             value = value + tir.const(1 + choose.below(3), self.dtype)
@@ -211,30 +215,22 @@ class Program:
         log = [] if log is None else log
         s = te.create_schedule([t.op for t in self.outputs])
         outputs = {id(t.op) for t in self.outputs}
-        stages = []
         computed_ops = []
         for tensor in self.computed:
             if not any(tensor.op is op for op in computed_ops):
                 computed_ops.append(tensor.op)
         live = [op for op in computed_ops if op in s.stage_map]
-        names = {id(t): t for t in self.computed}
-        del names
         for op in live:
             if choose.chance(12):
                 scope = choose.one_of(["local", "global"])
                 made = s.cache_write([op.output(k) for k in range(op.num_outputs)], scope)
-                log.append(f"cache_write {op.name}")
-                stages.append(s[made[0]])
+                log.append(f"cache_write {op.name}, {len(made)}")
             if choose.chance(12):
                 readers = [st.op for st in s.stages
                            if s[op].op.output(0) in st.op.input_tensors]
                 if readers:
-                    cached = s.cache_read(op.output(0), "local", readers)
+                    s.cache_read(op.output(0), "local", readers)
                     log.append(f"cache_read {op.name}")
-                    stages.append(s[cached])
-        for op in live:
-            stages.append(s[op])
-        attach_points = []
         for stage in reversed([st for st in s.stages if st.is_computed]):
             op = stage.op
             if (
@@ -247,7 +243,6 @@ class Program:
                 log.append(f"inline {stage.name}")
                 continue
             self._axes(s, stage, log)
-            attach_points.append(stage)
         for stage in [st for st in s.stages if st.is_computed]:
             if stage.attach_type == te.Stage.INLINE or stage.is_output:
                 continue
@@ -288,10 +283,14 @@ class Program:
             elif mark == 2:
                 stage.parallel(iv)
                 log.append(f"{stage.name}: parallel {iv.var.name}")
-            elif mark == 3 and iv is stage.leaf_iter_vars[-1] and iv.iter_type != 2:
-                if self._constant(stage, iv):
-                    stage.vectorize(iv)
-                    log.append(f"{stage.name}: vectorize {iv.var.name}")
+            elif (
+                mark == 3
+                and iv is stage.leaf_iter_vars[-1]
+                and iv.iter_type != 2
+                and self._constant(stage, iv)
+            ):
+                stage.vectorize(iv)
+                log.append(f"{stage.name}: vectorize {iv.var.name}")
 
     def _constant(self, stage, iv):
         """Whether the axis has a constant extent whatever the sizes are."""
@@ -322,7 +321,8 @@ def check(choose, show=False):
     log = []
     want = program.reference()
     s = program.schedule(log)
-    note = "\n".join([str(program.sizes), *[f"{t.name} = {t.op.body}" for t in program.computed], *log])
+    bodies = [f"{t.name} = {t.op.body}" for t in program.computed]
+    note = "\n".join([str(program.sizes), *bodies, *log])
     try:
         mod = tvm.lower(s, program.args())
         if show:

@@ -41,7 +41,7 @@ def test_compute_several_outputs():
     B, C = te.compute((4,), lambda i: (A[i] + 1.0, A[i].astype("int32")), name="BC")
     assert B.op is C.op and (B.value_index, C.value_index) == (0, 1)
     assert (B.dtype, C.dtype) == ("float32", "int32")
-    assert B != C and B == B.op.output(0) and hash(B) == hash(B.op.output(0))
+    assert B != C and B.op.output(0) == B and hash(B) == hash(B.op.output(0))
 
 
 def test_zero_dimensions(run):

@@ -64,14 +64,14 @@ class _Unroll(StmtExprMutator):
         asked = op.kind is ForKind.UNROLLED
         auto = (
             op.kind is ForKind.SERIAL
-            and 0 <= extent
+            and extent >= 0
             and 0 < extent * inside <= self.auto_max_step
         )
-        if (asked or auto) and 0 <= extent and extent * max(inside, 1) <= MAX_STATEMENTS:
-            if asked or self.explicit:
-                self.count = outer + inside * extent
-                self.changed = True
-                return self._write_out(op, body, extent)
+        fits = extent >= 0 and extent * max(inside, 1) <= MAX_STATEMENTS
+        if fits and (asked or (auto and self.explicit)):
+            self.count = outer + inside * extent
+            self.changed = True
+            return self._write_out(op, body, extent)
         self.count = outer + inside
         if body is op.body and not (auto and not self.explicit):
             return op
