@@ -1,7 +1,6 @@
 """Build a function, run it, and compare what it writes with what the interpreter writes."""
 
 import numpy as np
-
 import tvm
 from tvm import tir
 from tvm.ir import IRModule

@@ -6,9 +6,8 @@ import threading
 
 import numpy as np
 import pytest
-from codegen_helpers import build, elementwise
-
 import tvm
+from codegen_helpers import build, elementwise
 from tvm import tir
 from tvm.codegen.llvm.jit import MODULES_PER_JIT, live_jits
 from tvm.codegen.llvm.objects import undefined_symbols

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from codegen_helpers import build, elementwise, vector_of
-
 import tvm
+from codegen_helpers import build, elementwise, vector_of
 from tvm import tir
 from tvm.tir.transform.lower_intrin import MATH
 

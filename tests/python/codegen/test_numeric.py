@@ -9,7 +9,6 @@ from codegen_helpers import (
     int_pairs,
     vector_of,
 )
-
 from tvm import tir
 
 INTS = ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from codegen_helpers import build, check_against_interpreter
-
 import tvm
+from codegen_helpers import build, check_against_interpreter
 from tvm import tir
 from tvm.tir import BufferLoad, BufferStore, For, ForKind, PrimFunc, Ramp, Var
 
@@ -340,9 +339,9 @@ def test_unsupported_nodes_are_named():
                 tir.IterVar(None, i, 1, "threadIdx.x"))  # fmt: skip
     with pytest.raises(tvm.TVMError, match="device thread"):
         build(function([A], bound))
+    call = tir.Call("int32", "tir.call_extern", [tir.StringImm("strange_name"), 1])
     with pytest.raises(tvm.TVMError, match="no such function"):
-        build(function([A], tir.Evaluate(tir.Call("int32", "tir.call_extern",
-                                                  [tir.StringImm("strange_name"), 1]))))  # fmt: skip
+        build(function([A], tir.Evaluate(call)))
 
 
 def test_llvm_intrinsics_are_checked_before_llvm_sees_them():

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from codegen_helpers import build, check_against_interpreter
-
 import tvm
+from codegen_helpers import build, check_against_interpreter
 from tvm import tir
 from tvm.tir import BufferLoad, BufferStore, For, ForKind, PrimFunc, Var
 from tvm.tir.transform.vectorize_innermost import vectorize_innermost

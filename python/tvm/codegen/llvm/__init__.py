@@ -6,10 +6,15 @@ writer        lines, registers, blocks, value numbers of one function
 numeric       arithmetic and conversions with the semantics of the interpreter
 memory        indices, loads, stores
 expr, call    one rule an expression class, one rule an operator
-stmt          statements, parallel loops, whole functions
+stmt          one rule a statement class
+function      whole functions, bodies of parallel loops
 unit          one module: slots, strings, metadata
 machine       processors and LLVM's target machines
 compile       passes, object code, the check of what it takes from outside
+helpers       functions that a module carries along
+intrinsics    which LLVM intrinsics may be called by name
+objects       what an object takes from outside
 jit           object code in this process
+build         from an IRModule to a runtime module
 ============  ======================================================================
 """

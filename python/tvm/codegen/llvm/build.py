@@ -10,9 +10,9 @@ from ...tir.function import PrimFunc
 from ...tir.transform.lower_intrin import lower_intrin
 from ...tir.transform.vectorize_innermost import vectorize_innermost
 from .compile import Compiled
+from .function import write_function
 from .jit import LoadedCode
 from .machine import Machine, machine_for
-from .stmt import write_function
 from .unit import Unit
 
 TYPE_CHECKING = False

@@ -26,7 +26,7 @@ def call_rule(self: Expressions, node: Any) -> str:
             f"target llvm, function {self.function_name}: no code for a call of {what}; either "
             f"it is not an operator of the CPU, or a pass that lowers it did not run: {node}"
         )
-    return rule(self, node)
+    return rule(self, node)  # type: ignore[no-any-return]
 
 
 def _real(llvm_name: str, needs_rounding: bool = False) -> Any:

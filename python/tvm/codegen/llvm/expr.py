@@ -258,17 +258,15 @@ class Expressions(Memory):
                     f"shufflevector {kind} {parts[0][0]}, {kind} {second}, "
                     f"<{len(order)} x i32> <{row}>"
                 )
-        singles = []
-        for index in order:
-            for text, lanes in parts:
-                if index < lanes:
-                    break
-                index -= lanes
-            singles.append(
-                text
-                if lanes == 1
-                else self.pure(f"extractelement {vector(scalar, lanes)} {text}, i64 {index}")
-            )
+        # every lane of every vector, in order
+        every = [
+            text
+            if lanes == 1
+            else self.pure(f"extractelement {vector(scalar, lanes)} {text}, i64 {lane}")
+            for text, lanes in parts
+            for lane in range(lanes)
+        ]
+        singles = [every[index] for index in order]
         if len(singles) == 1:
             return singles[0]
         kind = register_type(node.dtype)

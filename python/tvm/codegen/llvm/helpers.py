@@ -1,4 +1,4 @@
-"""Functions that a module carries along, for what is neither an instruction nor straight-line code."""
+"""Functions that a module carries along, for what is no instruction and no straight line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which LLVM intrinsics a program may call by name.
 
-LLVM ends the process when it meets an intrinsic that the processor has no instruction for, and turns
-some generic ones into calls of the C library. So names are checked first.
+LLVM ends the process when it meets an intrinsic that the processor has no instruction for, and
+turns some generic ones into calls of the C library. So names are checked first.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class LoadedCode:
             self._shared = shared
         self.addresses = {name: self._tracker[name] for name in names}
         self.slot_addresses = {name: self._tracker[name] for name in compiled.slots}
-        for name, address in self.slot_addresses.items():
+        for name in compiled.slots:
             if name in slots:
                 self.fill_slot(name, slots[name])
 

@@ -258,7 +258,7 @@ class Numeric(Writer):
         return self.pure(f"select {vector('i1', lanes)} {condition}, {kind} {a}, {kind} {b}")
 
     def divide(self, op: str, a: str, b: str, dtype: str, divisor: int | None = None) -> str:
-        """Integer `truncdiv`, `truncmod`, `floordiv`, `floormod`; `divisor` when b is a constant."""
+        """Integer `truncdiv`, `truncmod`, `floordiv`, `floormod`; `divisor` if b is constant."""
         found = info(dtype)
         kind, lanes = register_type(dtype), found.lanes
         if found.is_bool:

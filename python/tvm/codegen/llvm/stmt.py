@@ -9,7 +9,7 @@ from ...tir import stmt as _stmt
 from ...tir.stmt_functor import uses_var
 from .expr import Expressions
 from .memory import Pointers, Position
-from .types import element_bits, register_type
+from .types import element_bits
 from .unit import SLOT_TYPES, Unit, quote
 
 TYPE_CHECKING = False
@@ -38,26 +38,18 @@ class _Loop:
         self.scalar_store = False
 
 
-class FunctionWriter(Expressions):
-    """Writes one LLVM function: a PrimFunc's body, or the body of a parallel loop in it."""
+class Statements(Expressions):
+    """One rule a statement class."""
 
-    def __init__(
-        self,
-        unit: Unit,
-        function_name: str,
-        pointers: Pointers,
-        parent: FunctionWriter | None = None,
-    ) -> None:
+    def __init__(self, unit: Unit, function_name: str, pointers: Pointers) -> None:
         super().__init__(unit)
         self.function_name = function_name
         self.pointers = pointers
-        self.parent = parent
-        self.values: dict[Any, str] = {}
-        self.positions: dict[Any, Position] = {}
-        self.nonnegative: set[Any] = parent.nonnegative if parent is not None else set()
-        # captured variables: (type, operand in the parent, offset in the closure)
-        self.captures: list[tuple[str, str, int]] = []
-        self.closure_bytes = 0
+        self.values = {}
+        self.positions = {}
+        self.nonnegative = set()
+        # parallel loops inside of a parallel loop run serially
+        self.is_parallel = False
         # workspaces that a failing exit must give back
         self._held: list[str] = []
         self._stack_bytes = 0
@@ -66,68 +58,9 @@ class FunctionWriter(Expressions):
         self._local: set[Any] = set()
         self.block = "start"
 
-    # ---- whole functions
-    def finish(self, name: str, parameters: str, linkage: str = "") -> str:
-        """The function's text."""
-        body = "\n".join(self.lines)
-        entry = "\n".join([*self.entry, "  br label %start"])
-        return (
-            f"define {linkage}i32 @{quote(name)}({parameters}) #0 {{\n"
-            f"entry:\n{entry}\nstart:\n{body}\n}}\n"
-        )
-
-    def load_slot(self, variable: Any, slot: int) -> None:
-        """Define a parameter from the slot array."""
-        address = (
-            self.at_entry(f"getelementptr inbounds i64, ptr %slots, i64 {slot}")
-            if slot
-            else "%slots"
-        )
-        note = f", align 8, !invariant.load {self.unit.empty_metadata()}"
-        found = info(variable.dtype)
-        if found.kind == "handle":
-            self.values[variable] = self.at_entry(f"load ptr, ptr {address}{note}", "arg")
-        elif found.is_int:
-            value = self.at_entry(f"load i64, ptr {address}{note}", "arg")
-            if found.is_bool:
-                self.values[variable] = self.at_entry(f"icmp ne i64 {value}, 0")
-            else:
-                self.positions[variable] = (value, 0)
-        else:
-            value = self.at_entry(f"load double, ptr {address}{note}", "arg")
-            self.values[variable] = self.cast(value, "float64", variable.dtype)
-
-    def resolve(self, node: Any) -> None:
-        """Bring a variable of the enclosing function into this parallel body."""
-        parent = self.parent
-        if parent is None:
-            super().resolve(node)
-            return
-        if node not in parent.values and node not in parent.positions:
-            parent.resolve(node)
-        place = parent.positions.get(node)
-        if place is not None:
-            if not place[0]:
-                self.positions[node] = place
-                return
-            self.positions[node] = (self._capture("i64", parent.whole(place), 8), 0)
-            return
-        operand = parent.values[node]
-        if not operand.startswith("%"):
-            self.values[node] = operand
-            return
-        found = info(node.dtype)
-        kind = register_type(node.dtype)
-        size = 8 if found.lanes == 1 else max(8, (found.bits * found.lanes + 7) // 8)
-        self.values[node] = self._capture(kind, operand, size)
-
-    def _capture(self, kind: str, operand: str, size: int) -> str:
-        align = 8 if size <= 8 else 64
-        offset = -(-self.closure_bytes // align) * align
-        self.closure_bytes = offset + size
-        self.captures.append((kind, operand, offset))
-        address = self.at_entry(f"getelementptr inbounds i8, ptr %closure, i64 {offset}")
-        return self.at_entry(f"load {kind}, ptr {address}, align 8", "cap")
+    def parallel(self, node: Any, begin: Position, extent: Position) -> None:
+        """Run a parallel loop."""
+        raise NotImplementedError
 
     # ---- statements
     def stmt(self, node: Any) -> None:
@@ -171,7 +104,7 @@ class FunctionWriter(Expressions):
 
     def _return(self, node: Any) -> None:
         value = node.args[0] if node.args else _expr.IntImm("int32", 0)
-        if type(value) is not _expr.IntImm or value.value != 0 or self.parent is not None:
+        if type(value) is not _expr.IntImm or value.value != 0 or self.is_parallel:
             raise error.TypeError_(
                 f"target llvm, function {self.function_name}: only ret(0) is supported, got {node}"
             )
@@ -287,8 +220,8 @@ class FunctionWriter(Expressions):
         if type(node.min) is _expr.IntImm and node.min.value >= 0 or self.is_nonnegative(node.min):
             self.nonnegative.add(loop_var)
         known = extent[1] if not extent[0] else None
-        if kind == _stmt.ForKind.PARALLEL and known != 1 and self.parent is None:
-            self._parallel(node, begin, extent)
+        if kind == _stmt.ForKind.PARALLEL and known != 1 and not self.is_parallel:
+            self.parallel(node, begin, extent)
             return
         if kind == _stmt.ForKind.THREAD_BINDING:
             raise error.ValueError_(
@@ -369,54 +302,6 @@ class FunctionWriter(Expressions):
         self._loops.pop()
         self.pop()
         self.start(done)
-
-    def _parallel(self, node: Any, begin: Position, extent: Position) -> None:
-        """Move a loop into a function of its own, which the runtime calls once a task."""
-        name = self.unit.unique("__tvm_parallel_lambda")
-        inner = FunctionWriter(self.unit, self.function_name, self.pointers, self)
-        place = inner.at_entry("getelementptr inbounds i8, ptr %env, i64 8")
-        tasks32 = inner.at_entry(f"load i32, ptr {place}, align 4", "tasks")
-        tasks = inner.at_entry(f"sext i32 {tasks32} to i64")
-        task = inner.at_entry("sext i32 %task to i64")
-        size = _Known("extent")
-        first = _Known("begin")
-        # the bounds travel like any captured variable
-        self.positions[size], self.positions[first] = extent, begin
-        total = inner.whole(inner.position_of(size))
-        sum_ = inner.pure(f"add nsw i64 {total}, {tasks}")
-        sum_ = inner.pure(f"sub nsw i64 {sum_}, 1")
-        chunk = inner.pure(f"sdiv i64 {sum_}, {tasks}")
-        low = inner.extreme("min", inner.pure(f"mul nsw i64 {task}, {chunk}"), total, "int64")
-        high = inner.extreme("min", inner.pure(f"add nsw i64 {low}, {chunk}"), total, "int64")
-        count = inner.pure(f"sub nsw i64 {high}, {low}")
-        start = inner.position_of(first)
-        if start[0]:
-            low = inner.pure(f"add nsw i64 {low}, {start[0]}")
-        inner.loop(node.loop_var, (low, start[1]), (count, 0), node.body)
-        inner.do("ret i32 0")
-        self.unit.functions.append(
-            inner.finish(
-                name,
-                "i32 %task, ptr noalias readonly %env, ptr noalias readonly %closure",
-                "internal ",
-            )
-        )
-        closure = "null"
-        if inner.captures:
-            closure = self.at_entry(f"alloca [{inner.closure_bytes} x i8], align 64", "closure")
-            for kind, operand, offset in inner.captures:
-                address = self.pure(f"getelementptr inbounds i8, ptr {closure}, i64 {offset}")
-                self.do(f"store {kind} {operand}, ptr {address}, align 8")
-        code = self.call_slot(
-            "__TVMBackendParallelLaunch", "i32", f"ptr @{quote(name)}, ptr {closure}, i32 0"
-        )
-        self.fail_unless_zero(code)
-
-    def position_of(self, variable: Any) -> Position:
-        """The position that a variable stands for."""
-        if variable not in self.positions:
-            self.resolve(variable)
-        return self.positions[variable]
 
     # ---- memory
     def _allocate(self, node: Any) -> None:
@@ -503,60 +388,18 @@ def _at_most(extent: Any) -> int:
     return 1 << 62
 
 
-class _Known:
-    """A key for a value that travels into a parallel body without being a variable of the program."""
-
-    dtype = "int64"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def write_function(unit: Unit, func: Any, name: str, symbol: str, slots: dict[Any, int]) -> None:
-    """Add the body `int32 symbol(const uint64_t* slots)` of a PrimFunc to the module.
-
-    Parameters
-    ----------
-    unit : Unit
-        The module.
-    func : PrimFunc
-        The lowered function.
-    name : str
-        Its name, for messages.
-    symbol : str
-        Name of the body.
-    slots : dict of Var to int
-        Where the body finds its scalars, data pointers and sizes.
-    """
-    pointers = Pointers(unit)
-    writer = FunctionWriter(unit, name, pointers)
-    handles = [item for item in slots if item.dtype == "handle"]
-    if bool(func.attrs.get("tir.noalias", True)):
-        pointers.set_distinct(handles)
-    for variable, slot in slots.items():
-        writer.load_slot(variable, slot)
-    writer.stmt(func.body)
-    writer.do("ret i32 0")
-    count = max(slots.values(), default=-1) + 1
-    unit.functions.append(
-        writer.finish(symbol, f"ptr noalias readonly align 8 dereferenceable({8 * count}) %slots")
-        if count
-        else writer.finish(symbol, "ptr %slots")
-    )
-
-
 _STMT: dict[type, Any] = {
-    _stmt.SeqStmt: FunctionWriter._seq,
-    _stmt.BufferStore: FunctionWriter._store,
-    _stmt.Evaluate: FunctionWriter._evaluate,
-    _stmt.LetStmt: FunctionWriter._let_stmt,
-    _stmt.AttrStmt: FunctionWriter._attr,
-    _stmt.IfThenElse: FunctionWriter._if,
-    _stmt.AssertStmt: FunctionWriter._assert,
-    _stmt.For: FunctionWriter._for,
-    _stmt.While: FunctionWriter._while,
-    _stmt.Allocate: FunctionWriter._allocate,
-    _stmt.AllocateConst: FunctionWriter._allocate_const,
-    _stmt.DeclBuffer: FunctionWriter._body,
-    _stmt.Prefetch: FunctionWriter._no_op,
+    _stmt.SeqStmt: Statements._seq,
+    _stmt.BufferStore: Statements._store,
+    _stmt.Evaluate: Statements._evaluate,
+    _stmt.LetStmt: Statements._let_stmt,
+    _stmt.AttrStmt: Statements._attr,
+    _stmt.IfThenElse: Statements._if,
+    _stmt.AssertStmt: Statements._assert,
+    _stmt.For: Statements._for,
+    _stmt.While: Statements._while,
+    _stmt.Allocate: Statements._allocate,
+    _stmt.AllocateConst: Statements._allocate_const,
+    _stmt.DeclBuffer: Statements._body,
+    _stmt.Prefetch: Statements._no_op,
 }

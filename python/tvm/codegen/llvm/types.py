@@ -91,7 +91,7 @@ def splat(kind: str, lanes: int, constant: str) -> str:
 
 def float_bits(value: float) -> str:
     """The constant's text for float and double alike: LLVM writes both as a double's bits."""
-    return "0x%016X" % struct.unpack("<Q", struct.pack("<d", value))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def float32_of(value: float) -> float:
@@ -115,13 +115,13 @@ def narrow_bits(scalar: str, value: float) -> int:
     """Bits of `value` rounded once, to nearest even, to a narrow float type."""
     mantissa, bias, has_inf, greatest = FLOAT_LAYOUT[scalar]
     width = info(scalar).bits
-    sign = struct.unpack("<Q", struct.pack("<d", value))[0] >> 63
+    sign: int = struct.unpack("<Q", struct.pack("<d", value))[0] >> 63
     high = sign << (width - 1)
-    nan = high | (greatest + 2 if has_inf else greatest + 1)
+    nan: int = high | (greatest + 2 if has_inf else greatest + 1)
     if value != value:
         return nan
     size = abs(value)
-    over = greatest + 1 | high if has_inf else nan
+    over: int = greatest + 1 | high if has_inf else nan
     if size == float("inf"):
         return over
     # scaled so that one unit is the distance between neighbours at this size
@@ -130,7 +130,7 @@ def narrow_bits(scalar: str, value: float) -> int:
     exponent = max(math.frexp(size)[1] - 1, 1 - bias) if size else 1 - bias
     units = math.ldexp(size, mantissa - exponent)
     whole = round(units)
-    bits = ((exponent + bias - 1) << mantissa) + whole if exponent > 1 - bias else whole
+    bits: int = ((exponent + bias - 1) << mantissa) + whole if exponent > 1 - bias else whole
     return over if bits > greatest else bits | high
 
 

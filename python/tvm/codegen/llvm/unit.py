@@ -118,9 +118,8 @@ class Unit:
             f'target triple = "{machine.triple}"',
             f'target datalayout = "{machine.data_layout}"',
         ]
-        for name in sorted(self.slots):
-            # weak and dso_local-less, as classic loaders expect to find and fill them
-            parts.append(f"@{name} = weak global ptr null, align 8")
+        # weak, as classic loaders expect to find and fill them
+        parts += [f"@{name} = weak global ptr null, align 8" for name in sorted(self.slots)]
         parts += self._globals
         parts += self.functions
         parts += self._declared.values()

@@ -13,10 +13,14 @@ a lane, so that every result keeps its bits.
 
 from __future__ import annotations
 
-from tvm import tir
 from tvm.ir.dtype import info
 from tvm.ir.structural import structural_equal
-from tvm.tir import ForKind, IntImm, PrimFunc, Var
+from tvm.tir import expr as E
+from tvm.tir import stmt as S
+from tvm.tir.expr import IntImm, Var
+from tvm.tir.function import PrimFunc
+from tvm.tir.operators import add, floordiv, floormod, maximum, multiply
+from tvm.tir.stmt import ForKind
 from tvm.tir.stmt_functor import StmtExprMutator, StmtExprVisitor, uses_var
 
 from .fresh import fresh_copy
@@ -26,9 +30,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_VECTORS = tir.Ramp.KIND | tir.Broadcast.KIND | tir.Shuffle.KIND
+_VECTORS = E.Ramp.KIND | E.Broadcast.KIND | E.Shuffle.KIND
 # statements that a loop may hold
-_PLAIN = (tir.BufferStore, tir.SeqStmt, tir.LetStmt, tir.For)
+_PLAIN = (S.BufferStore, S.SeqStmt, S.LetStmt, S.For)
 _LEAST_LANES = 4
 
 
@@ -65,7 +69,7 @@ class _Look(StmtExprVisitor):
 
     def visit_buffer_load_(self, op: Any) -> None:
         self.loads.append(op)
-        if op.indices[0].kinds & tir.expr.DATA:
+        if op.indices[0].kinds & E.DATA:
             self.visit(op.indices[0])
 
     def visit_buffer_store_(self, op: Any) -> None:
@@ -77,7 +81,7 @@ class _Look(StmtExprVisitor):
         if not name.startswith("tir.") or name in _ONCE:
             self.fine = False
             return
-        super().visit_call_(op)
+        super().visit_call_(op)  # type: ignore[misc]
 
 
 # calls that must happen as often and in the order in which the program says
@@ -102,7 +106,7 @@ class _Lanes(_Vectorizer):
             return super().visit_call_(op)
         lanes = self.lanes
         a, b = (broadcast(self.visit(item), lanes) for item in op.args[1:])
-        return tir.Call(a.dtype, op.op, [cond, a, b])
+        return E.Call(a.dtype, op.op, [cond, a, b])
 
 
 def _step(index: Any, var: Any) -> int | None:
@@ -112,12 +116,12 @@ def _step(index: Any, var: Any) -> int | None:
         return 1
     if kind is IntImm or isinstance(index, Var):
         return 0
-    if kind is tir.Add or kind is tir.Sub:
+    if kind is E.Add or kind is E.Sub:
         a, b = _step(index.a, var), _step(index.b, var)
         if a is None or b is None:
             return None
-        return a + b if kind is tir.Add else a - b
-    if kind is tir.Mul:
+        return a + b if kind is E.Add else a - b
+    if kind is E.Mul:
         a, b = _step(index.a, var), _step(index.b, var)
         if a == 0 and b == 0:
             return 0
@@ -126,7 +130,7 @@ def _step(index: Any, var: Any) -> int | None:
         if b is not None and type(index.a) is IntImm:
             return b * int(index.a.value)
         return None
-    if kind is tir.Cast and not index.kinds & tir.expr.DATA:
+    if kind is E.Cast and not index.kinds & E.DATA:
         return _step(index.value, var)
     return None if uses_var(index, var) else 0
 
@@ -139,9 +143,9 @@ class _Rewrite(StmtExprMutator):
 
     def visit_for_(self, op: Any) -> Any:
         if op.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or op.annotations:
-            return super().visit_for_(op)
+            return super().visit_for_(op)  # type: ignore[misc]
         made = self._try(op)
-        return super().visit_for_(op) if made is None else made
+        return super().visit_for_(op) if made is None else made  # type: ignore[misc]
 
     def visit_expr(self, expr: Any) -> Any:
         return expr
@@ -161,9 +165,9 @@ class _Rewrite(StmtExprMutator):
                 lanes //= 2
         if lanes < _LEAST_LANES:
             return None
-        if not (type(extent) in (IntImm, tir.SizeVar) or extent in self.sizes):
+        if not (type(extent) in (IntImm, E.SizeVar) or extent in self.sizes):
             # the tail of -3 iterations would be 13
-            extent = tir.max(extent, IntImm(extent.dtype, 0))
+            extent = maximum(extent, IntImm(extent.dtype, 0))
         return _split(op, extent, lanes)
 
     def _independent(self, op: Any, look: _Look) -> bool:
@@ -203,9 +207,9 @@ def _at_most(extent: Any) -> int:
     """A number that an extent does not exceed; a very large one if nothing is known."""
     if type(extent) is IntImm:
         return int(extent.value)
-    if type(extent) is tir.Min:
+    if type(extent) is E.Min:
         return min(_at_most(extent.a), _at_most(extent.b))
-    if type(extent) is tir.FloorMod and type(extent.b) is IntImm and extent.b.value > 0:
+    if type(extent) is E.FloorMod and type(extent.b) is IntImm and extent.b.value > 0:
         return int(extent.b.value) - 1
     return 1 << 62
 
@@ -214,23 +218,23 @@ def _split(op: Any, extent: Any, lanes: int) -> Any:
     """The vector loop and its tail."""
     var = op.loop_var
     size = IntImm(var.dtype, lanes)
-    count = tir.floordiv(extent, size)
-    rest = tir.floormod(extent, size)
+    count = floordiv(extent, size)
+    rest = floormod(extent, size)
     outer = Var(f"{var.name}_outer", var.dtype)
-    first = tir.add(op.min, tir.multiply(outer, size))
+    first = add(op.min, multiply(outer, size))
     try:
         body = _Lanes(var, first, lanes).visit(fresh_copy(op.body, {}))
     except _Scalar:
         return None
     parts = []
     zero = IntImm(var.dtype, 0)
-    parts.append(tir.For(outer, zero, count, op.kind, body))
+    parts.append(S.For(outer, zero, count, op.kind, body))
     if type(rest) is not IntImm or rest.value:
         lane = Var(f"{var.name}_tail", var.dtype)
-        place = tir.add(op.min, tir.add(tir.multiply(count, size), lane))
+        place = add(op.min, add(multiply(count, size), lane))
         tail = fresh_copy(op.body, {var: place})
-        parts.append(tir.For(lane, zero, rest, ForKind.SERIAL, tail))
-    return tir.SeqStmt(parts) if len(parts) > 1 else parts[0]
+        parts.append(S.For(lane, zero, rest, ForKind.SERIAL, tail))
+    return S.SeqStmt(parts) if len(parts) > 1 else parts[0]
 
 
 def vectorize_innermost(func: PrimFunc, vector_bits: int) -> PrimFunc:
@@ -245,7 +249,7 @@ def vectorize_innermost(func: PrimFunc, vector_bits: int) -> PrimFunc:
     """
     kinds = func.body.kinds
     # where somebody made vectors, the other loops are as they were meant
-    if not kinds & tir.For.KIND or kinds & _VECTORS or func.attrs.get("tir.noalias") is False:
+    if not kinds & S.For.KIND or kinds & _VECTORS or func.attrs.get("tir.noalias") is False:
         return func
     sizes = {
         size

@@ -24,7 +24,11 @@ class Value:
     __slots__ = ("builder", "dtype", "make", "node", "operands", "uses")
 
     def __init__(
-        self, builder: Builder, dtype: str, make: Callable[..., Any] | None, operands: tuple
+        self,
+        builder: Builder,
+        dtype: str,
+        make: Callable[..., Any] | None,
+        operands: tuple[Any, ...],
     ) -> None:
         self.builder = builder
         self.dtype = dtype
@@ -183,7 +187,7 @@ class Builder:
         return result
 
     def _lift(self, value: Any, like: Value) -> Value:
-        return value if type(value) is Value else self.const(value, like.dtype)
+        return value if isinstance(value, Value) else self.const(value, like.dtype)
 
     def fma(self, a: Any, b: Any, c: Any) -> Value:
         """a * b + c, rounded once if the machine can."""
@@ -191,7 +195,7 @@ class Builder:
         a, b, c = (self._lift(item, like) for item in (a, b, c))
         if self.fused:
             return self.op(like.dtype, self.call("tir.fma", like.dtype), a, b, c)
-        return a * b + c
+        return a * b + c  # type: ignore[no-any-return]
 
     def poly(self, x: Value, *coefficients: float) -> Value:
         """Horner's rule, from the coefficient of the highest power down."""

@@ -1,4 +1,4 @@
-"""Small functions: rounding, neighbours, scaling, powers of integers. They are exact or nearly so."""
+"""Small functions: rounding, neighbours, scaling, powers of integers. Most are exact."""
 
 from __future__ import annotations
 
