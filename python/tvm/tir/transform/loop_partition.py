@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # how many copies of one statement the nested loops may make together
 MAX_COPIES = 16
+# loops whose parts would end at larger expressions than this stay whole
+MAX_SIZE = 40
 _DATA = 1
 _CALL = tir.Call.KIND & ~_DATA
 
@@ -185,11 +187,12 @@ class _Partition(StmtExprMutator):
         begin = algebra.poly(op.min)
         end = add(begin, algebra.poly(op.extent))
         low, high = begin, end
-        for guard in finder.found.values():
-            if guard.low is not None:
-                low = algebra.minmax(low, guard.low, True, dtype)
-            if guard.high is not None:
-                high = algebra.minmax(high, guard.high, False, dtype)
+        for bound in _distinct([guard.low for guard in finder.found.values()]):
+            low = algebra.minmax(low, bound, True, dtype)
+        for bound in _distinct([guard.high for guard in finder.found.values()]):
+            high = algebra.minmax(high, bound, False, dtype)
+        if algebra.size(low) + algebra.size(high) > MAX_SIZE:
+            return None
         size = constant(add(high, low, -1))
         if size is not None and size <= 0:
             return None
@@ -269,6 +272,15 @@ class _Partition(StmtExprMutator):
             test, _Assume(proved, True).visit(op.body), fresh_copy(op.body, rest)
         )
         return tir.For(op.loop_var, op.min, op.extent, op.kind, body, None, op.annotations)
+
+
+def _distinct(bounds: list[Poly | None]) -> list[Poly]:
+    """Each bound once: initial values and updates have the same tests."""
+    out: list[Poly] = []
+    for bound in bounds:
+        if bound is not None and bound not in out:
+            out.append(bound)
+    return out
 
 
 def _alone(guards: list[_Guard], side: str) -> set[int]:
