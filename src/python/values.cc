@@ -329,20 +329,26 @@ void AddArgumentContext(PackedFuncObj* func, Py_ssize_t index) {
   PyObject* exc = TakeException();
   if (exc == nullptr) return;
   PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(exc));
+  bool ours = false;
   for (const char* kind : {"TypeError", "ValueError", "OverflowError"}) {
     PyObject* cls = ErrorClass(kind);
-    bool ours = type == cls;
-    if (ours) {
-      bool named = func->name != nullptr && *func->name != 0;
-      PyErr_Format(cls, "%.200s: argument %zd: %S", named ? func->name : "function", index, exc);
-    }
+    ours = ours || type == cls;
     Py_DECREF(cls);
-    if (ours) {
-      Py_DECREF(exc);
-      return;
-    }
   }
-  RestoreException(exc);
+  PyObject* text = ours ? PyObject_Str(exc) : nullptr;
+  const char* message = text == nullptr ? nullptr : PyUnicode_AsUTF8(text);
+  if (message == nullptr) {
+    PyErr_Clear();
+    RestoreException(exc);
+  } else {
+    bool named = func->name != nullptr && *func->name != 0;
+    // Conversions that know nothing of their place call it "argument".
+    const char kNoPlace[] = "argument: ";
+    if (strncmp(message, kNoPlace, sizeof(kNoPlace) - 1) == 0) message += sizeof(kNoPlace) - 1;
+    PyErr_Format(type, "%.200s: argument %zd: %s", named ? func->name : "function", index, message);
+    Py_DECREF(exc);
+  }
+  Py_XDECREF(text);
 }
 
 PyObject* CallPackedFunc(PackedFuncObj* func, PyObject* const* args, Py_ssize_t num_args) {

@@ -147,7 +147,8 @@ int TVMFuncCreateFromCFunc(TVMPackedCFunc func, void* resource_handle, TVMPacked
   return Guarded([&] {
     auto* f = MakeObject<CFuncObj, kCountFunctions>(kTVMTypePackedFunc);
     f->call = CallCFunc;
-    f->flags = 0;
+    // It may run long, or wait for threads that call back into the caller's language.
+    f->flags = kPackedFuncReleaseGIL;
     f->name = "";
     f->func = func;
     f->resource = resource_handle;

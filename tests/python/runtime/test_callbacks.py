@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+import shutil
+import subprocess
 import threading
 import weakref
 
@@ -374,6 +376,44 @@ def test_calls_from_foreign_threads():
     assert c.lib.TVMBackendParallelLaunch(run, None, 4) == 0
     assert total[0] == 100 * (0 + 1 + 2 + 3)
     assert len(idents) == 4
+
+
+PARALLEL_PLUGIN = """
+#include <stddef.h>
+typedef union { long long i; double d; void* p; } Value;
+int TVMFuncCall(void*, Value*, int*, int, Value*, int*);
+int TVMFuncCreateFromCFunc(int (*)(Value*, int*, int, void*, void*), void*, void*, void**);
+int TVMBackendParallelLaunch(int (*)(int, void*, void*), void*, int);
+int TVMBackendParallelBarrier(int, void*);
+static int task(int id, void* env, void* callback) {
+  Value arg, ret;
+  int tag = 0, ret_tag;
+  TVMBackendParallelBarrier(id, env);
+  arg.i = id;
+  return TVMFuncCall(callback, &arg, &tag, 1, &ret, &ret_tag);
+}
+static int run(Value* args, int* tags, int n, void* ret, void* self) {
+  return TVMBackendParallelLaunch(task, args[0].p, 4);
+}
+int make(void** out) { return TVMFuncCreateFromCFunc(run, NULL, NULL, out); }
+"""
+
+
+def test_c_function_whose_threads_call_back(tmp_path):
+    """The caller's GIL must be free while a C function waits for threads that need it."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    source, library = tmp_path / "plugin.c", tmp_path / "plugin.so"
+    source.write_text(PARALLEL_PLUGIN)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    handle = ctypes.c_void_p()
+    assert ctypes.CDLL(str(library)).make(ctypes.byref(handle)) == 0
+    (f,) = received((c.FUNCTION, handle.value))
+    c.lib.TVMFuncFree(handle)
+    seen = []
+    f(seen.append)
+    assert sorted(seen) == [0, 1, 2, 3]
 
 
 def test_eight_python_threads():

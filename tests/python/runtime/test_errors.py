@@ -7,6 +7,7 @@ import traceback
 import weakref
 
 import native_calls as c
+import numpy as np
 import pytest
 import tvm
 from tvm._ffi import _core
@@ -257,6 +258,15 @@ def test_error_names_the_argument():
     f = _core.convert_function(len)
     with pytest.raises(OverflowError, match="len: argument 1: "):
         f(1, 2**64)
+
+
+def test_tensor_that_cannot_cross(through):
+    for x in (np.array([None]), np.array(["a"]), np.array([1 + 2j]), np.zeros(2, [("a", "i4")])):
+        with pytest.raises(TypeError, match="argument 0: a numpy array of dtype") as caught:
+            _core.get_global_func("testing.echo")(x)
+        assert isinstance(caught.value, tvm.TVMError)
+        with pytest.raises(TypeError, match="a numpy array of dtype"):
+            through(lambda x=x: x)
 
 
 def test_error_of_a_users_conversion_stays_as_it_is():
