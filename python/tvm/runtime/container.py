@@ -236,6 +236,38 @@ class ShapeTuple(tuple):  # type: ignore[type-arg]
         return id(self)
 
 
+class ADT(Array):
+    """Fields with a tag: a value of an algebraic data type.
+
+    Parameters
+    ----------
+    tag : int
+        Which constructor made the value; 0 for tuples.
+    fields : iterable
+        The fields.
+    """
+
+    # a tuple has no room for fixed slots
+    tag: int
+
+    def __new__(cls, tag: int, fields: Iterable[Any]) -> ADT:
+        if not hasattr(tag, "__index__"):
+            raise TypeError_(f"ADT: expected an int as the tag, got {tag!r}")
+        self = tuple.__new__(cls, fields)
+        self.tag = tag.__index__()
+        return self
+
+    type_key = "runtime.ADT"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ADT, (self.tag, tuple(self))
+
+
+def tuple_object(fields: Iterable[Any] | None = None) -> ADT:
+    """Fields as a tuple object, which is an `ADT` with tag 0."""
+    return ADT(0, () if fields is None else fields)
+
+
 def getitem_helper(obj: Any, elem_getter: Any, length: int, idx: Any) -> Any:
     """Index a sequence by number or slice: `elem_getter(obj, i)` for each index, checked."""
     if isinstance(idx, slice):

@@ -93,7 +93,10 @@ def device(dev_type: Any, dev_id: Any = 0) -> Device:
             f"{type(dev_type).__name__}; names are {_names()}"
         )
     else:
-        mask = dev_type.__index__()
+        try:
+            mask = dev_type.__index__()
+        except TypeError as problem:
+            raise DeviceTypeError(f"device: the mask: {problem}") from None
         if mask % RPC_SESS_MASK not in MASK2STR or mask < 0:
             raise ValueError_(
                 f"device: unknown mask {mask}; masks are "
@@ -104,7 +107,10 @@ def device(dev_type: Any, dev_id: Any = 0) -> Device:
             f"device {text!r}: expected an int as the number, got {dev_id!r} of type "
             f"{type(dev_id).__name__}"
         )
-    dev_id = dev_id.__index__()
+    try:
+        dev_id = dev_id.__index__()
+    except TypeError as problem:  # an array with more than one element
+        raise DeviceTypeError(f"device {text!r}: the number: {problem}") from None
     if not 0 <= dev_id < 1 << 31:
         raise ValueError_(
             f"device {text!r}: expected a number from 0, got {dev_id}; names are {_names()}"

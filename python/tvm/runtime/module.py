@@ -373,13 +373,13 @@ def num_threads() -> int:
     return _core.num_threads()
 
 
-def enabled(target: str) -> bool:
+def enabled(target: Any) -> bool:
     """Whether programs for a target can be run here.
 
     Parameters
     ----------
-    target : str
-        A device or target name, such as "llvm", "c", "stackvm" or "opencl".
+    target : str or Target
+        A device or target name, such as "llvm", "c", "stackvm" or "opencl", or a target.
 
     Returns
     -------
@@ -396,6 +396,14 @@ def enabled(target: str) -> bool:
     """
     from tvm._ffi.runtime_ctypes import MASK2STR, STR2MASK
 
+    if not isinstance(target, str):
+        kind = getattr(getattr(target, "kind", None), "name", None)
+        if not isinstance(kind, str):
+            raise TypeError_(
+                f"enabled: expected the name of a target, got {target!r} "
+                f"of type {type(target).__name__}"
+            )
+        target = kind
     names = target.split()
     if not names:
         return False

@@ -78,7 +78,13 @@ class _Reader:
     """Bytes with a position; reading past the end says what was to be read."""
 
     def __init__(self, data: Any) -> None:
-        self.data = memoryview(data).cast("B")
+        try:
+            self.data = memoryview(data).cast("B")
+        except TypeError:
+            raise TypeError_(
+                f"load_param_dict: expected bytes, got {type(data).__module__}."
+                f"{type(data).__name__}"
+            ) from None
         self.at = 0
 
     def take(self, count: int, what: str) -> memoryview:

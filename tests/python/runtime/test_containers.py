@@ -164,3 +164,14 @@ def test_nd_array_refuses_an_ir_array():
     assert isinstance(caught.value, tvm.TVMError)
     with pytest.raises(TypeError):
         tvm.nd.array(Map({"a": 1}))
+
+
+def test_adt():
+    container = tvm.runtime.container
+    value = container.ADT(3, [1, "a"])
+    assert (value.tag, value[0], list(value)) == (3, 1, [1, "a"])
+    assert pickle.loads(pickle.dumps(value)).tag == 3
+    assert container.tuple_object([1]).tag == 0
+    assert container.tuple_object() == ()
+    with pytest.raises(TypeError, match="tag"):
+        container.ADT("x", [])

@@ -111,6 +111,15 @@ def test_bad_types(bad):
         tvm.device(bad)
 
 
+def test_arrays_are_no_numbers():
+    import numpy as np
+
+    assert tvm.device("cpu", np.int64(2)) == tvm.device(np.uint8(1), 2) == tvm.cpu(2)
+    for call in (lambda x: tvm.device("cpu", x), tvm.device, tvm.cuda):
+        with pytest.raises(ValueError):
+            call(np.arange(3))
+
+
 @pytest.mark.parametrize("mask", [0, -1, 5, 99, 128])
 def test_bad_masks(mask):
     with pytest.raises(ValueError, match="unknown mask"):

@@ -217,6 +217,11 @@ def test_enabled():
         assert tvm.runtime.enabled(name) is True
     for name in ("", "nonsense", "gpuu"):
         assert tvm.runtime.enabled(name) is False
+    assert tvm.runtime.enabled(tvm.target.Target("llvm")) is True
+    for bad in (None, 3, b"llvm"):
+        with pytest.raises(TypeError, match="enabled") as caught:
+            tvm.runtime.enabled(bad)
+        assert isinstance(caught.value, tvm.TVMError)
 
 
 def test_num_threads_honours_the_environment():

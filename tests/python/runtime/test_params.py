@@ -78,6 +78,12 @@ def test_flipped_bytes_never_crash(seed):
             pass
 
 
+@pytest.mark.parametrize("bad", [None, 3, "text", [1]])
+def test_what_is_no_data(bad):
+    with pytest.raises(TypeError, match="expected bytes"):
+        load_param_dict(bad)
+
+
 def test_bad_names():
     with pytest.raises(TypeError, match="names"):
         save_param_dict({1: np.zeros(2)})
