@@ -1,7 +1,8 @@
-// One contender of benchmarks/pool.py: parallel launches through our pool (POOL_OPENMP undefined) or
-// through `#pragma omp parallel`. Prints one line "name value" for each figure, times in microseconds.
+// One contender of benchmarks/pool.py: parallel launches through our pool (POOL_OPENMP undefined)
+// or through `#pragma omp parallel`. Prints one line "name value" for each figure, times in
+// microseconds.
 //
-// usage: pool_bench TASKS PIN
+// usage: pool_bench TASKS PIN [LAUNCHES]   (with LAUNCHES: only so many, for counting instructions)
 #include <sched.h>
 #include <time.h>
 
@@ -83,10 +84,14 @@ double Median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
+// A figure takes no longer than this, however slow the contender is on a busy machine.
+constexpr double kMaxTime = 2e6;
+
 // Median over batches of the mean time of a launch.
 double Warm(Job* job, int tasks, int batches, int launches) {
   std::vector<double> times;
-  for (int b = 0; b < batches; ++b) {
+  double end = Now() + kMaxTime;
+  for (int b = 0; b < batches && (b == 0 || Now() < end); ++b) {
     double begin = Now();
     for (int i = 0; i < launches; ++i) Launch(job, tasks);
     times.push_back((Now() - begin) / launches);
@@ -97,7 +102,8 @@ double Warm(Job* job, int tasks, int batches, int launches) {
 // Median time of a single launch after a pause that is slept (workers asleep) or worked through.
 double Single(Job* job, int tasks, int count, double gap, bool sleep) {
   std::vector<double> times;
-  for (int i = 0; i < count; ++i) {
+  double end = Now() + kMaxTime;
+  for (int i = 0; i < count && (i == 0 || Now() < end); ++i) {
     if (sleep) {
       timespec t{0, static_cast<long>(gap * 1e3)};
       nanosleep(&t, nullptr);
@@ -132,7 +138,11 @@ int main(int argc, char** argv) {
   is_launcher = true;
   static Job job;
   job.pauses = 0;
-  Warm(&job, tasks, 10, 1000);  // starts the threads
+  if (argc > 3) {
+    Warm(&job, tasks, 1, atoi(argv[3]));
+    return 0;
+  }
+  Warm(&job, tasks, 10, 100);  // starts the threads
   if (pin) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -140,26 +150,28 @@ int main(int argc, char** argv) {
     sched_setaffinity(0, sizeof(set), &set);
   }
   job = Job();
-  printf("warm %.4f\n", Warm(&job, tasks, 400, 500));
+  printf("warm %.4f\n", Warm(&job, tasks, 400, 100));
   double others = static_cast<double>(job.tallies[0].runs) * std::max(tasks - 1, 1);
   double stolen = 0;
   for (int i = 1; i < tasks; ++i) stolen += static_cast<double>(job.tallies[i].by_launcher);
   CheckEveryTaskRan(job, tasks);
   printf("warm_stolen %.4f\n", stolen / others);
-  printf("gap10us %.4f\n", Single(&job, tasks, 10000, 10, false));
-  printf("idle2ms %.4f\n", Single(&job, tasks, 300, 2000, true));
+  printf("gap10us %.4f\n", Single(&job, tasks, 3000, 10, false));
+  printf("idle2ms %.4f\n", Single(&job, tasks, 100, 2000, true));
   // A task of some 20 us; the floor is one task alone.
   job.pauses = 40000;
   double alone = Warm(&job, 1, 100, 20);
   double together = Warm(&job, tasks, 100, 20);
   printf("work_alone %.4f\n", alone);
   printf("work %.4f\n", together);
-  printf("work_idle2ms %.4f\n", Single(&job, tasks, 200, 2000, true));
+  printf("work_idle2ms %.4f\n", Single(&job, tasks, 100, 2000, true));
   std::vector<double> times;
-  for (int i = 0; i < 50; ++i) {
+  constexpr int kBarriers = 200;
+  double end = Now() + kMaxTime;
+  for (int i = 0; i < 50 && (i == 0 || Now() < end); ++i) {
     double begin = Now();
-    Barriers(2000, tasks);
-    times.push_back((Now() - begin) / 2000);
+    Barriers(kBarriers, tasks);
+    times.push_back((Now() - begin) / kBarriers);
   }
   printf("barrier %.4f\n", Median(times));
   return 0;
