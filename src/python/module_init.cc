@@ -14,7 +14,6 @@ namespace {
 
 PyObject* hooks = nullptr;         // dict: name -> object
 PyObject* first_module = nullptr;  // keeps the types of the process alive
-int64_t home_interpreter = -1;
 
 struct ClassSlot {
   const char* name;
@@ -88,9 +87,9 @@ int CopyFirstModule(PyObject* module) {
 }
 
 int Exec(PyObject* module) {
-  int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
-  if (home_interpreter >= 0 && home_interpreter != interpreter) {
-    PyErr_SetString(PyExc_ImportError, "tvm can be loaded into one interpreter of a process only");
+  // The types are the process's own, and native threads find the main interpreter alone.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(PyExc_ImportError, "tvm can be loaded into the main interpreter only");
     return -1;
   }
   if (first_module != nullptr) return CopyFirstModule(module);
@@ -105,7 +104,6 @@ int Exec(PyObject* module) {
   for (auto* part : parts) {
     if (part(module) != 0) return -1;
   }
-  home_interpreter = interpreter;
   first_module = Py_NewRef(module);
   return 0;
 }

@@ -445,6 +445,23 @@ def test_second_import_gives_the_same_types():
     """)
 
 
+def test_other_interpreters_are_refused():
+    """An ImportError, before anything of this process can be mixed up."""
+    out = run("""
+        code = "import sys\\nsys.path[:] = " + repr(sys.path) + "\\n"
+        code += "try: import tvm.runtime.ndarray\\nexcept ImportError as e: print(e, flush=True)"
+        if sys.version_info >= (3, 13):
+            import _interpreters
+            failed = _interpreters.run_string(_interpreters.create("legacy"), code)
+        else:
+            import _xxsubinterpreters
+            failed = _xxsubinterpreters.run_string(_xxsubinterpreters.create(isolated=False), code)
+        assert failed is None, failed
+        assert _core.convert_function(len)("abc") == 3
+    """)
+    assert "main interpreter" in out
+
+
 def test_interrupt_during_a_call():
     out = run("""
         import signal
