@@ -23,6 +23,6 @@ cp "$build/_core.abi3.so" "$tree/tvm/_ffi/"
 # intercepts, must be there before anything else. Python's own arena leaks are not ours to report.
 preload="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
 cd "$root"
-LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 PYTHONMALLOC=malloc \
+LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 PYTHONMALLOC=malloc \
   PYTHONPATH="$tree" TVM_TEST_SANITIZED=1 \
   "$bin/python" -m pytest -p no:cacheprovider -q tests/python/runtime -m "not nightly"
