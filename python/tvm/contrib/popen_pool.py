@@ -1,13 +1,18 @@
 """Worker processes that run one function at a time and can be stopped.
 
-A worker is a fresh Python process. Functions and values go to it by pickle, so a function must be
-importable there; what must exist in every worker is made by an initializer.
+A worker is a fresh Python process, which does not run the caller's script. Functions and values go
+to it by pickle, so a function must be importable there (functions of the script itself go by value
+where cloudpickle is installed); what must exist in every worker is made by an initializer.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
+import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,26 +48,52 @@ class MapResult:
         return f"MapResult(status={self.status.name}, value={self.value!r})"
 
 
-def _serve(connection: Any, initializer: Any, initargs: Any, quiet: bool) -> None:
-    """Main loop of a worker process."""
-    if quiet:
-        for number in (1, 2):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-    if initializer is not None:
-        initializer(*initargs)
+_MAIN = "import sys; from tvm.contrib.popen_pool import _serve; _serve(int(sys.argv[1]))"
+
+
+def _dumps(value: Any) -> bytes:
+    """Pickle, by value what belongs to the running script where cloudpickle is installed."""
+    try:
+        import cloudpickle as pickler  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        import pickle as pickler
+    data: bytes = pickler.dumps(value)
+    return data
+
+
+def _run(data: bytes) -> tuple[bool, Any]:
+    """A task's outcome: whether it went well, and its value or exception."""
+    import pickle
+
+    try:
+        func, args, kwargs = pickle.loads(data)
+    except Exception as problem:
+        return False, TypeError_(
+            f"the worker process cannot find what it should call: {problem}. Functions and "
+            "classes must be importable there: put them into a module, or install cloudpickle"
+        )
+    try:
+        return True, func(*args, **(kwargs or {}))
+    except Exception as problem:
+        return False, problem
+
+
+def _serve(fd: int) -> None:
+    """Main loop of a worker process; its end of the connection is a file descriptor."""
+    from multiprocessing.connection import Connection
+
+    connection: Any = Connection(fd)
     while True:
         try:
-            func, args, kwargs = connection.recv()
+            data = connection.recv_bytes()
         except EOFError:
             return
+        outcome = _run(data)
         try:
-            answer = (True, func(*args, **(kwargs or {})))
+            answer = _dumps(outcome)
         except Exception as problem:
-            answer = (False, problem)
-        try:
-            connection.send(answer)
-        except Exception as problem:
-            connection.send((False, TypeError_(f"the result cannot be sent back: {problem}")))
+            answer = _dumps((False, TypeError_(f"the result cannot be sent back: {problem}")))
+        connection.send_bytes(answer)
 
 
 class PopenWorker:
@@ -77,7 +108,7 @@ class PopenWorker:
     maximum_uses : int, optional
         Tasks after which the process is replaced; by default never.
     stdout, stderr : optional
-        None keeps the output; anything else, such as ``subprocess.DEVNULL``, drops it.
+        Where output goes, as `subprocess.Popen` takes it; by default where the caller's goes.
 
     Examples
     --------
@@ -101,7 +132,8 @@ class PopenWorker:
             raise TypeError_(f"PopenWorker: the initializer {initializer!r} is not callable")
         self._initializer = initializer
         self._initargs = tuple(initargs)
-        self._quiet = stdout is not None or stderr is not None
+        self._stdout = stdout
+        self._stderr = stderr
         self._maximum_uses = maximum_uses
         self._uses = 0
         self._process: Any = None
@@ -109,21 +141,28 @@ class PopenWorker:
         self._deadline: float | None = None
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_serve,
-            args=(theirs, self._initializer, self._initargs, self._quiet),
-            daemon=True,
+        ours, theirs = multiprocessing.Pipe()
+        # not by the multiprocessing module, whose workers would run the caller's script again
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._stdout,
+            stderr=self._stderr,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            start_new_session=True,  # to be killed with its own children
         )
-        self._process.start()
         theirs.close()
         self._connection = ours
         self._uses = 0
+        if self._initializer is not None:
+            self._connection.send_bytes(_dumps((self._initializer, self._initargs, None)))
+            self._deadline = None
+            self.recv()
 
     def is_alive(self) -> bool:
         """Whether the process runs."""
-        return self._process is not None and bool(self._process.is_alive())
+        return self._process is not None and self._process.poll() is None
 
     def send(
         self,
@@ -149,8 +188,9 @@ class PopenWorker:
             self.kill()
             self._start()
         self._uses += 1
+        data = _dumps((fn, args, kwargs))
         self._deadline = None if timeout is None else time.monotonic() + timeout
-        self._connection.send((fn, args, kwargs))
+        self._connection.send_bytes(data)
 
     def recv(self) -> Any:
         """Wait for the task and return its value.
@@ -171,7 +211,7 @@ class PopenWorker:
             self.kill()
             raise TimeoutError("the task took longer than it was allowed to")
         try:
-            good, value = self._connection.recv()
+            good, value = pickle.loads(self._connection.recv_bytes())
         except (EOFError, ConnectionResetError):
             code = self._exit_code()
             self.kill()
@@ -181,20 +221,24 @@ class PopenWorker:
         raise value
 
     def _exit_code(self) -> int | None:
-        self._process.join(1)
-        code: int | None = self._process.exitcode
+        try:
+            code: int = self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            return None
         return code
 
     def kill(self) -> None:
-        """Stop the process."""
+        """Stop the process, and those that it started."""
         process, self._process = self._process, None
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
         if process is not None:
-            process.kill()
-            process.join()
-            process.close()
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
 
     def __del__(self) -> None:
         try:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 import time
 
 import numpy as np
@@ -126,6 +127,71 @@ def test_worker_replaced_after_uses():
         pids.append(worker.recv())
     worker.kill()
     assert pids[0] == pids[1] != pids[2]
+
+
+def test_worker_initializer_and_output(tmp_path):
+    with open(tmp_path / "out", "w") as file:
+        worker = popen_pool.PopenWorker(print, ("from the initializer",), stdout=file)
+        worker.send(print, ("from the task",))
+        assert worker.recv() is None
+        worker.send(exec, ("import sys; sys.stdout.flush()",))
+        worker.recv()
+        worker.kill()
+    assert (tmp_path / "out").read_text() == "from the initializer\nfrom the task\n"
+
+
+def test_worker_of_an_unguarded_script(tmp_path):
+    """The worker does not run the script again; its own functions need cloudpickle."""
+    (tmp_path / "script.py").write_text(
+        textwrap.dedent(
+            """
+            import importlib.util
+            from tvm.contrib.popen_pool import PopenWorker
+
+            print("once")
+
+            def mine(x):
+                return x + 1
+
+            worker = PopenWorker()
+            worker.send(pow, (2, 3))
+            print(worker.recv())
+            worker.send(mine, (1,))
+            try:
+                assert worker.recv() == 2
+                assert importlib.util.find_spec("cloudpickle") is not None
+            except TypeError as problem:
+                assert "cloudpickle" in str(problem)
+            """
+        )
+    )
+    home = os.path.dirname(os.path.dirname(tvm.__file__))
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": home},
+    )
+    assert (done.returncode, done.stdout) == (0, "once\n8\n"), done.stderr
+
+
+def test_worker_takes_its_children_along(worker):
+    worker.send(subprocess.check_output, (["sh", "-c", "sleep 60 >/dev/null & echo $!"],))
+    pid = int(worker.recv())
+    assert os.path.exists(f"/proc/{pid}")
+    worker.kill()
+    deadline = time.monotonic() + 10
+    while _running(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _running(pid)
+
+
+def _running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_worker_mistakes(worker):

@@ -88,7 +88,7 @@ keywords = st.dictionaries(
 )
 calls = st.tuples(positional, keywords)
 fuzz = settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
