@@ -235,18 +235,22 @@ def requires_package(*packages: str) -> Callable[[Any], Any]:
 
 
 def _skip_if(condition: bool, reason: str) -> Callable[..., Any]:
+    """A decorator that skips tests when a condition holds."""
+
     def decorator(func: Any = None, *, reason: str = reason) -> Any:
         import pytest
 
         mark = pytest.mark.skipif(condition, reason=reason)
         return mark if func is None else mark(func)
 
+    decorator.__doc__ = f"A decorator that skips a test which {reason}."
     return decorator
 
 
 skip_if_32bit = _skip_if(sys.maxsize < 1 << 32, "needs a 64-bit machine")
 skip_if_wheel_test = _skip_if(
-    os.environ.get("WHEEL_TEST", "").lower() in ("1", "true", "yes"), "not for tests of the wheel"
+    os.environ.get("WHEEL_TEST", "").lower() in ("1", "true", "yes"),
+    "is not for tests of the wheel",
 )
 
 

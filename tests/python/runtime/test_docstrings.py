@@ -5,7 +5,6 @@ import importlib
 
 import numpy
 import pytest
-
 import tvm
 
 MODULES = [
