@@ -84,7 +84,7 @@ bool IsVoidPointer(PyObject* o);
 bool VoidPointerFromPy(PyObject* o, void** out);
 PyObject* VoidPointerToPy(void* pointer);
 
-// ---- values.cc ---------------------------------------------------------------------------------
+// ---- values.cc, values_to_py.cc ----------------------------------------------------------------
 // OverflowError when o needs more than 64 bits.
 bool IntToInt64(PyObject* o, int64_t* out);
 // Puts "name: argument i: " before the message of a failed conversion. Errors of classes that are
