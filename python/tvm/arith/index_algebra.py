@@ -63,7 +63,7 @@ class Algebra(IndexBounds, IndexIntervals):
     def __init__(self, atoms: Algebra | None = None) -> None:
         # key of a variable -> (low, high), polynomials over variables that were bound earlier
         self.ranges: dict[str, tuple[Poly | None, Poly | None]] = {}
-        self._atoms: dict[str, PrimExpr] = {} if atoms is None else atoms._atoms
+        self._atoms: dict[str, Any] = {} if atoms is None else atoms._atoms
         self._keys: dict[int, str] = {} if atoms is None else atoms._keys
         self._index: dict[str, bool] = {} if atoms is None else atoms._index
         # what an atom is made of -> its key, which stays short however deep it is
@@ -160,10 +160,10 @@ class Algebra(IndexBounds, IndexIntervals):
             key = f"x{structural_hash(expr, True) & 0xFFFFFFFFFFFFFFFF:016x}"
             known = self._atoms.get(key)
             if known is not None and known is not expr:
-                from tvm.ir import structural_equal
+                from tvm.ir.structural import exactly_equal
 
-                # a shared hash is no proof, and free variables must be the very same
-                if not structural_equal(known, expr) or self._free(known) != self._free(expr):
+                # a shared hash is no proof, and variables and buffers must be the very same
+                if not exactly_equal(known, expr):
                     key = f"{key}_{len(self._atoms):06d}"
             self._keys[id(expr)] = key
             self._held.append(expr)

@@ -23,7 +23,7 @@ class IndexBounds:
 
     if TYPE_CHECKING:
         ranges: dict[str, tuple[Poly | None, Poly | None]]
-        _atoms: dict[str, PrimExpr]
+        _atoms: dict[str, Any]
         _index: dict[str, bool]
         _parts: dict[str, tuple[Poly, Poly]]
         _known: dict[str, Bound]
@@ -129,10 +129,10 @@ class IndexBounds:
     def _find_bounds(self, key: str) -> Bound:
         found = self.ranges.get(key)
         if found is not None:
-            low, high = found
+            least, greatest = found
             return (
-                None if low is None else self._sum(low, False),
-                None if high is None else self._sum(high, True),
+                None if least is None else self._sum(least, False),
+                None if greatest is None else self._sum(greatest, True),
             )
         atom = self._atoms[key]
         kind = type(atom)
@@ -171,7 +171,7 @@ class IndexBounds:
         low = self._extreme(poly, False)
         return low is not None and low >= 1
 
-    def prove(self, cond: PrimExpr) -> bool:
+    def prove(self, cond: Any) -> bool:
         """Whether a comparison, or a conjunction of them, of index expressions always holds."""
         kind = type(cond)
         if kind is IntImm:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import tir
 from tvm.ir.dtype import info
-from tvm.tir import PrimExpr, Var
+from tvm.tir import Var
 
 from .polynomial import Interval, Poly, add, const, multiply
 
@@ -21,7 +21,7 @@ class IndexIntervals:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        _atoms: dict[str, PrimExpr]
+        _atoms: dict[str, Any]
         _index: dict[str, bool]
         _keys: dict[int, str]
         _parts: dict[str, tuple[Poly, Poly]]

@@ -88,6 +88,7 @@ from tvm.tir import (
 )
 
 from . import operation, schedule, tensor
+from .extern_op import ExternOp, extern
 from .operation import (
     ComputeOp,
     Operation,
@@ -111,6 +112,8 @@ tensor.PlaceholderOp = PlaceholderOp  # type: ignore[attr-defined]
 tensor.ComputeOp = ComputeOp  # type: ignore[attr-defined]
 
 __all__ = [
+    "ExternOp",
+    "extern",
     "ComputeOp",
     "Fuse",
     "Operation",

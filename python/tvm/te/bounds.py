@@ -242,6 +242,11 @@ class BoundInference:
             inner[algebra.key(iv.var)] = self._clip(value, whole)
         for let in reads.bound:
             inner[algebra.key(let.var)] = Interval(None, None)
+        if not isinstance(consumer.op, ComputeOp):
+            # it may read anything
+            for k, iv in enumerate(stage.op.axis):
+                dims[k].append(whole_interval(iv.dom, algebra))
+            return
         for tensor, loads in reads.loads.items():
             if tensor.op is not stage.op:
                 continue

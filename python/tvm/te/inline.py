@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm.error import ScheduleError
 from tvm.tir import ProducerLoad, Reduce, stmt_functor
 
+from .extern_op import ExternOp
 from .operation import ComputeOp, Operation
 from .rewrite import rewrite_loads
 from .stage import Stage
@@ -48,7 +49,18 @@ def replace_reads(op: Operation, change: dict[Tensor, Any]) -> Operation:
 
     ``change`` maps a tensor to a tensor or to a function from a load to an expression.
     """
-    if not isinstance(op, ComputeOp) or not any(t in change for t in op.input_tensors):
+    if not any(t in change for t in op.input_tensors):
+        return op
+    if isinstance(op, ExternOp):
+        inputs = [change.get(t, t) for t in op.inputs]
+        for old, new in zip(op.inputs, inputs):
+            if not isinstance(new, Tensor):
+                raise ScheduleError(
+                    f"stage {old.name}: compute_inline: {op.name} reads it as a whole, which "
+                    "needs memory; use compute_root"
+                )
+        return op.with_inputs(inputs)
+    if not isinstance(op, ComputeOp):
         return op
 
     def rewrite(load: ProducerLoad) -> PrimExpr:

@@ -15,6 +15,7 @@ from tvm.ir.expr import Range
 from tvm.tir import ForKind, IntImm, IterVar, PrimExpr, Reduce, Var, stmt_functor
 
 from .bounds import BoundInference
+from .extern_op import ExternOp
 from .operation import ComputeOp
 from .relations import Split
 from .stage import Stage
@@ -97,9 +98,15 @@ class _Builder:
 
     def _realize(self, stage: Stage, body: Stmt) -> Stmt:
         op = stage.op
-        bounds = [self.ranges[iv] for iv in op.axis]
         for k in range(op.num_outputs - 1, -1, -1):
             tensor = op.output(k)
+            if isinstance(op, ComputeOp):
+                bounds = [self.ranges[iv] for iv in op.axis]
+            else:
+                bounds = [
+                    Range.from_min_extent(IntImm(extent.dtype, 0), extent)
+                    for extent in tensor.shape
+                ]
             if stage.double_buffered:
                 body = tir.AttrStmt(tensor, "double_buffer_scope", 1, body)
             for position, iv in enumerate(op.axis):
@@ -116,8 +123,10 @@ class _Builder:
 
     # ---- one stage
     def _produce(self, stage: Stage) -> Stmt:
-        nest = _Nest(self, stage)
         op = stage.op
+        if isinstance(op, ExternOp):
+            return _bind_buffers(op)
+        nest = _Nest(self, stage)
         if not isinstance(op, ComputeOp):
             raise InternalError(f"stage {stage.name}: no loops for a {type(op).__name__}")
         if isinstance(op.body[0], Reduce):
@@ -233,7 +242,7 @@ class _Nest:
             for k, value in enumerate(op.body)
         ]
         body = stores[0] if len(stores) == 1 else tir.SeqStmt(stores)
-        body = self._predicated(_guarded(body, self._guards(values)))
+        body = self._predicated(_guarded(body, self._guards(values)), values)
         body = self._wrap(body, 0, len(self.leaves))
         return self._replace(body)
 
@@ -295,7 +304,7 @@ class _Nest:
             for k in range(len(op.body))
         ]
         body = _guarded(stores[0] if len(stores) == 1 else tir.SeqStmt(stores), guards)
-        body = self._predicated(body)
+        body = self._predicated(body, values)
         body = _substitute_stmt(body, rename)
         for loop, extent, iv in reversed(loops):
             kind = _KINDS.get(self.stage.kind_of(iv), ForKind.SERIAL)
@@ -331,11 +340,13 @@ class _Nest:
         conds = self._guards(values)
         if not (isinstance(reduce.condition, IntImm) and reduce.condition.value):
             body = tir.IfThenElse(_substitute(reduce.condition, mapping), body)
-        return self._predicated(_guarded(body, conds))
+        return self._predicated(_guarded(body, conds), values)
 
-    def _predicated(self, body: Stmt) -> Stmt:
+    def _predicated(self, body: Stmt, values: dict[IterVar, Poly]) -> Stmt:
         predicate = self.stage.store_predicate
-        return body if predicate is None else tir.IfThenElse(predicate, body)
+        if predicate is None:
+            return body
+        return tir.IfThenElse(_substitute(predicate, self._axis_map(values, values)), body)
 
     # ---- loops
     def _wrap(self, body: Stmt, begin: int, end: int) -> Stmt:
@@ -372,6 +383,20 @@ class _Nest:
 
     def _replace(self, body: Stmt) -> Stmt:
         return _substitute_stmt(body, self.replaced)
+
+
+def _bind_buffers(op: ExternOp) -> Stmt:
+    """The body of an extern operation; its buffers stand for its tensors."""
+    body = op.body
+    pairs = [(op.output(k), buffer) for k, buffer in enumerate(op.output_placeholders)]
+    pairs += list(zip(op.inputs, op.input_placeholders))
+    for tensor, buffer in reversed(pairs):
+        region: list[Any] = []
+        for extent in tensor.shape:
+            region += [IntImm(extent.dtype, 0), extent]
+        where = tir.Call("handle", "tir.tvm_tuple", region)
+        body = tir.AttrStmt((buffer, tensor), "buffer_bind_scope", where, body)
+    return body
 
 
 def _true() -> PrimExpr:

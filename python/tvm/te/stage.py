@@ -6,6 +6,7 @@ from tvm import tir
 from tvm.error import ScheduleError, TypeError_
 from tvm.runtime.object import Object
 from tvm.tir import IntImm, IterVar, PrimExpr
+from tvm.tir.expr import convert
 
 from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
@@ -445,7 +446,7 @@ class Stage(Object):
         elif pragma_type == "vectorize":
             self.vectorize(var)
         else:
-            value = tir.convert(pragma_value) if pragma_value is not None else None
+            value = convert(pragma_value) if pragma_value is not None else None
             attr.pragma_keys.append(tir.StringImm(pragma_type))
             attr.pragma_values.append(value)
 
@@ -454,7 +455,7 @@ class Stage(Object):
         self._leaf(var, "prefetch")
         attr = self._attr(var)
         attr.prefetch_data.append(tensor)
-        attr.prefetch_offset.append(tir.convert(offset))
+        attr.prefetch_offset.append(convert(offset))
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Make a dimension's stride ``offset`` modulo ``factor`` elements."""
@@ -537,7 +538,7 @@ class Stage(Object):
 
     def set_store_predicate(self, predicate: Any) -> None:
         """Store only where ``predicate`` holds: a promise that the rest is never read."""
-        self.store_predicate = tir.convert(predicate)
+        self.store_predicate = convert(predicate)
 
     def env_threads(self, threads: Any) -> None:
         """Threads that run the whole stage."""

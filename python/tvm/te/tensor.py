@@ -6,6 +6,7 @@ from tvm import tir
 from tvm.error import IndexError_, TypeError_, ValueError_
 from tvm.runtime.object import Object
 from tvm.tir import DataProducer, PrimExpr, ProducerLoad
+from tvm.tir.expr import convert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _index(tensor: Tensor, index: Any) -> PrimExpr:
                 "index every dimension inside te.compute"
             )
         if isinstance(index, (Object, bool)):
-            return tir.convert(index)
+            return convert(index)
         raise TypeError_(
             f"tensor {tensor.name}: expected integer expressions as indices, but got "
             f"{type(index).__name__}"

@@ -10,7 +10,7 @@ from tvm import tir
 from tvm.error import TypeError_, ValueError_
 from tvm.ir.type import PointerType, PrimType
 from tvm.tir import Buffer, PrimFunc, Var
-from tvm.tir.stmt_functor import StmtExprMutator
+from tvm.tir.stmt_functor import StmtExprMutator, substitute
 
 from .tensor import Tensor
 
@@ -34,6 +34,8 @@ def declare_buffer(tensor: Tensor, name: str | None = None, scope: str = "") -> 
 class _ToBuffers(StmtExprMutator):
     def __init__(self, buffers: dict[Tensor, Buffer]) -> None:
         self.buffers = buffers
+        # buffers of extern bodies and what they stand for
+        self.stand_ins: dict[Buffer, Buffer] = {}
 
     def _buffer(self, tensor: Tensor) -> Buffer:
         found = self.buffers.get(tensor)
@@ -65,7 +67,49 @@ class _ToBuffers(StmtExprMutator):
         bounds = self._mutate_ranges(op.bounds)
         return tir.BufferRealize(buffer, bounds, self.visit(op.condition), body)
 
+    def _bind(self, op: Any) -> Any:
+        """What stands for a tensor in an extern body becomes the tensor's own buffer."""
+        stands, tensor = op.node
+        buffer = self._buffer(tensor)
+        if stands.dtype != buffer.dtype or len(stands.shape) != len(buffer.shape):
+            raise ValueError_(
+                f"lower: buffer {stands.name} of {stands.dtype} and {len(stands.shape)} dimensions "
+                f"cannot stand for tensor {tensor.name} of {buffer.dtype} and "
+                f"{len(buffer.shape)} dimensions"
+            )
+        mapping: dict[Var, Any] = {stands.data: buffer.data}
+        step: Any = 1
+        compact: list[Any] = []
+        for extent in reversed(buffer.shape):
+            compact.append(step)
+            step = step * extent
+        actual = list(buffer.strides) or compact[::-1]
+        given = [*zip(stands.shape, buffer.shape), *zip(stands.strides, actual)]
+        given.append((stands.elem_offset, buffer.elem_offset))
+        for wanted, value in given:
+            if isinstance(wanted, Var):
+                mapping[wanted] = tir.cast(value, wanted.dtype)
+        self.stand_ins[stands] = buffer
+        # accesses first: what is left of the pointer afterwards is an argument of calls
+        return substitute(self.visit(op.body), mapping)
+
+    def visit_buffer_load_(self, op: Any) -> Any:
+        indices = self._mutate_all(op.indices)
+        buffer = self.stand_ins.get(op.buffer, op.buffer)
+        if indices is op.indices and buffer is op.buffer:
+            return op
+        return tir.BufferLoad(buffer, indices)
+
+    def visit_buffer_store_(self, op: Any) -> Any:
+        indices, value = self._mutate_all(op.indices), self.visit(op.value)
+        buffer = self.stand_ins.get(op.buffer, op.buffer)
+        if indices is op.indices and value is op.value and buffer is op.buffer:
+            return op
+        return tir.BufferStore(buffer, value, indices)
+
     def visit_attr_stmt_(self, op: Any) -> Any:
+        if op.attr_key == "buffer_bind_scope" and isinstance(op.node, tuple):
+            return self._bind(op)
         node = op.node
         if isinstance(node, Tensor):
             node = self._buffer(node)

@@ -6,6 +6,7 @@ import numpy as np
 import tvm
 from tvm import te, tir
 from tvm.tir.interpreter import interpret
+from tvm.tir.verify import verify
 
 
 class Chooser:
@@ -315,6 +316,19 @@ class Program:
         log.append(f"{stage.name}: compute_at {consumer.name} {iv.var.name}")
 
 
+class VerifyEach:
+    """A pass promises that the program is valid before and after it."""
+
+    def run_before_pass(self, mod, info):
+        verify(mod)
+
+    def run_after_pass(self, mod, info):
+        try:
+            verify(mod)
+        except Exception as err:
+            raise AssertionError(f"after {info.name}: {err}") from err
+
+
 def check(choose, show=False):
     """Compare a random schedule's program with what the computation means."""
     program = Program(choose)
@@ -324,7 +338,8 @@ def check(choose, show=False):
     bodies = [f"{t.name} = {t.op.body}" for t in program.computed]
     note = "\n".join([str(program.sizes), *bodies, *log])
     try:
-        mod = tvm.lower(s, program.args())
+        with tvm.transform.PassContext(instruments=[VerifyEach()]):
+            mod = tvm.lower(s, program.args())
         if show:
             print(note)
             print(mod)

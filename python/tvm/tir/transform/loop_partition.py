@@ -267,7 +267,7 @@ class _Partition(StmtExprMutator):
         rest: dict[Var, Any] = {}
         if low == begin and constant(add(end, high, -1)) == 1:
             # a single iteration is left over: its position is known
-            rest[op.loop_var] = algebra.expr(high, dtype)
+            rest = {op.loop_var: algebra.expr(high, dtype)}
         body = tir.IfThenElse(
             test, _Assume(proved, True).visit(op.body), fresh_copy(op.body, rest)
         )

@@ -52,6 +52,7 @@ class _Flatten(StmtExprMutator):
         sizes = [algebra.poly(extent) for extent in extents]
         dtype = _index_type(buffer, extents)
         strides: list[Poly]
+        size: Poly | None
         if buffer.strides and outside:
             strides = [algebra.poly(stride) for stride in buffer.strides]
             size = None
@@ -172,6 +173,13 @@ class _Flatten(StmtExprMutator):
 
     def visit_buffer_realize_(self, op: Any) -> Any:
         algebra = self.algebra
+        inside = op.body
+        # what is said about the strides stands right inside
+        while type(inside) is tir.AttrStmt:
+            if inside.attr_key == "buffer_dim_align" and inside.node is op.buffer:
+                axis, factor, offset = [int(arg) for arg in inside.value.args]
+                self.aligned.setdefault(op.buffer, {})[axis] = (factor, offset)
+            inside = inside.body
         lows = [algebra.poly(r.min) for r in op.bounds]
         extents = [r.extent for r in op.bounds]
         flat = self._layout(op.buffer, extents, lows, False)
@@ -184,8 +192,6 @@ class _Flatten(StmtExprMutator):
         node = op.node
         if isinstance(node, Buffer):
             if op.attr_key == "buffer_dim_align":
-                axis, factor, offset = [int(arg) for arg in op.value.args]
-                self.aligned.setdefault(node, {})[axis] = (factor, offset)
                 return self.visit(op.body)
             return tir.AttrStmt(
                 node.data, op.attr_key, self.visit(op.value), self.visit(op.body)
