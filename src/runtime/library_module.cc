@@ -25,14 +25,15 @@ struct LibraryFuncObj : PackedFuncObj {
 int CallLibrary(PackedFuncObj* self, const TVMValue* args, const int* type_codes, int num_args,
                 TVMValue* ret, int* ret_type_code) {
   auto* f = static_cast<LibraryFuncObj*>(self);
+  TVMErrorClear();  // so that a failure without a text is not blamed on an earlier call
   int rc = f->function(const_cast<TVMValue*>(args), const_cast<int*>(type_codes), num_args, ret,
                        ret_type_code, nullptr);
   if (__builtin_expect(rc != 0, 0)) {
     if (TVMErrorGet(nullptr, nullptr, nullptr) != 0) {
       Fail("RuntimeError", "%s: failed with code %d, and set no error", f->name, rc);
     }
-    *ret_type_code = kTVMNullptr;
-    return -1;
+    DropResult(ret, ret_type_code);
+    return rc == -2 ? -2 : -1;
   }
   if (*ret_type_code == kTVMArgBool) *ret_type_code = kTVMArgInt;
   return 0;
