@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Error kinds as the native runtime spells them, and the classes that Python programs see.
 _classes: dict[str, type[BaseException]] = {}
+# Tells the native runtime about a kind; installed when it is loaded.
+_announce: Callable[[str], object] | None = None
 
 
 if TYPE_CHECKING:
@@ -68,10 +70,24 @@ def register_error(func_name: Any = None, cls: Any = None) -> Any:
     def register(mycls: Any) -> Any:
         if not (isinstance(mycls, type) and issubclass(mycls, BaseException)):
             raise TypeError_(f"register_error: expected an exception class, got {mycls!r}")
-        _classes[func_name or mycls.__name__] = mycls
+        kind = func_name or mycls.__name__
+        _classes[kind] = mycls
+        if _announce is not None:
+            _announce(kind)
         return mycls
 
     return register if cls is None else register(cls)
+
+
+def set_announcer(announce: Callable[[str], object]) -> None:
+    """Install what tells the native runtime about error kinds, and tell it about those so far.
+
+    It finds kinds in the texts of errors that C functions set: "QuotaError: too much".
+    """
+    global _announce
+    _announce = announce
+    for kind in _classes:
+        announce(kind)
 
 
 def error_class(kind: str) -> type[BaseException]:

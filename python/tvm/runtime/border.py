@@ -57,6 +57,9 @@ def install() -> None:
         DataType=DataType,
         Object=Object,
     )
+    announce = _core.get_global_func("runtime.RegisterErrorKind")
+    if announce is not None:
+        error.set_announcer(announce)
     object_generic.set_native_types(
         (_core.NDArray, _core.PackedFunc, _core.Module, _core.Device, DataType)
     )

@@ -30,6 +30,11 @@ int counted(Value* args, int* tags, int n, Value* ret, int* ret_tag, void* resou
   return 0;
 }
 const char __tvm_main__[] = "add_one";
+__attribute__((weak)) void (*__TVMAPISetLastError)(const char*) = 0;
+int fails(Value* args, int* tags, int n, Value* ret, int* ret_tag, void* resource) {
+  __TVMAPISetLastError((const char*)args[0].p);
+  return -1;
+}
 """
 
 needs_compiler = pytest.mark.skipif(toolchain.find_compiler() is None, reason="needs a C compiler")
@@ -69,6 +74,35 @@ def test_load_module(folder, name):
         lib.save("x.o")
     with pytest.raises(tvm.TVMError, match="not there yet"):
         lib.export_library("x.so")
+
+
+@needs_compiler
+def test_errors_of_c_functions_get_their_classes(folder):
+    fails = tvm.runtime.load_module(folder.relpath("f.so"))["fails"]
+    for text, kind in (
+        ("ValueError: a is too large", ValueError),
+        ("KeyError: no b", KeyError),
+        ("ScheduleError: no", tvm.error.ScheduleError),
+        ("anything: else", tvm.TVMError),
+    ):
+        with pytest.raises(kind, match=text.partition(": ")[2]) as caught:
+            fails(text)
+        assert isinstance(caught.value, tvm.TVMError)
+
+    class QuotaError(tvm.TVMError):
+        pass
+
+    with pytest.raises(tvm.TVMError) as caught:
+        fails("QuotaError: too much")
+    assert type(caught.value) is tvm.TVMError
+    before = dict(tvm.error._classes)
+    try:
+        tvm.error.register_error(QuotaError)
+        with pytest.raises(QuotaError, match="too much"):
+            fails("QuotaError: too much")
+    finally:
+        tvm.error._classes.clear()
+        tvm.error._classes.update(before)
 
 
 @needs_compiler
