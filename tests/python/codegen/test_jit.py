@@ -169,3 +169,27 @@ def _timed(function, time):
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
+
+
+def test_build_time_grows_with_the_program_not_with_its_square():
+    import time
+
+    A = tir.decl_buffer((5000,), "float32", "A")
+
+    def program(count):
+        step = [
+            tir.BufferStore(A, tir.BufferLoad(A, [k]) * 1.5 + float(k), [k + 1])
+            for k in range(count)
+        ]
+        return tir.PrimFunc([A], tir.SeqStmt(step), None, None, {"global_symbol": "main"})
+
+    def seconds(count):
+        func = program(count)
+        start = time.thread_time()
+        build(func)
+        return time.thread_time() - start
+
+    seconds(100)
+    short = min(seconds(250) for _ in range(3))
+    # eight times the statements; with the square it would be far beyond
+    assert seconds(2000) < 20 * short

@@ -378,3 +378,70 @@ def test_import_llvm():
     a = tvm.nd.array(np.array([4, 0, 0, 0], "float32"))
     build(function([A], body))(a)
     assert a.numpy()[0] == 12
+
+
+@tvm.register_func("test.codegen.record", override=True)
+def record(*args):
+    seen.append(
+        [item.numpy().copy() if isinstance(item, tvm.nd.NDArray) else item for item in args]
+    )
+    return 2.5 if args[-1] == 1.5 else 40
+
+
+seen: list = []
+
+
+def tensor(buffer, offset=0):
+    shape = tir.Call("handle", "tir.tvm_stack_make_shape", list(buffer.shape))
+    element = tir.const(0, buffer.dtype)
+    parts = [buffer.data, shape, 0, len(buffer.shape), element, offset]
+    return tir.Call("handle", "tir.tvm_stack_make_array", parts)
+
+
+@pytest.mark.parametrize("kind", [ForKind.SERIAL, ForKind.PARALLEL])
+def test_packed_functions_are_called(kind):
+    n = Var("n", "int32")
+    A = tir.decl_buffer((n, 2), "int16", "A")
+    R = tir.decl_buffer((4,), "float32", "R")
+    name = tir.StringImm("test.codegen.record")
+
+    def call(i):
+        whole = tir.Call("int32", "tir.tvm_call_packed", [name, tensor(A), "text", n + 1, i, 0])
+        part = tir.Call(
+            "float32", "tir.tvm_call_packed",
+            [name, tensor(tir.decl_buffer((2,), "int16", data=A.data), 2), tir.const(1.5)],
+        )  # fmt: skip
+        stores = [
+            BufferStore(R, tir.Cast("float32", whole), [0]), BufferStore(R, part, [1])
+        ]  # fmt: skip
+        return tir.SeqStmt(stores)
+
+    f = build(function([A, R], loop(2, call, kind)))
+    a = tvm.nd.array(np.arange(6, dtype="int16").reshape(3, 2))
+    r = tvm.nd.array(np.zeros(4, "float32"))
+    seen.clear()
+    f(a, r)
+    assert len(seen) == 4
+    first = next(item for item in seen if len(item) == 5)
+    np.testing.assert_array_equal(first[0], a.numpy())
+    assert first[1:3] == ["text", 4]
+    second = next(item for item in seen if len(item) == 2)
+    np.testing.assert_array_equal(second[0], [2, 3])
+    np.testing.assert_array_equal(r.numpy()[:2], [40, 2.5])
+
+
+def test_errors_of_packed_functions_arrive():
+    @tvm.register_func("test.codegen.fail", override=True)
+    def fail():
+        raise KeyError("from the callee")
+
+    A = tir.decl_buffer((1,), "int32", "A")
+
+    def call(name):
+        return tir.Evaluate(tir.Call("int32", "tir.tvm_call_packed", [tir.StringImm(name)]))
+
+    a = tvm.nd.array(np.zeros(1, "int32"))
+    with pytest.raises(KeyError, match="from the callee"):
+        build(function([A], call("test.codegen.fail")))(a)
+    with pytest.raises(tvm.TVMError, match="not_there"):
+        build(function([A], call("test.codegen.not_there")))(a)

@@ -6,6 +6,7 @@ from ... import error
 from ...ir.dtype import info, with_lanes
 from ...tir import expr as _expr
 from .helpers import fmod_function
+from .packed import call_packed
 from .types import constant, element_bits, is_narrow, mangled, register_type, splat, vector
 from .unit import quote
 
@@ -320,6 +321,7 @@ def _fmod(self: Expressions, node: Any) -> str:
 
 
 RULES: dict[str, Any] = {
+    "tir.tvm_call_packed": call_packed,
     "tir.fmod": _fmod,
     "tir.sqrt": _real("sqrt"),
     "tir.fabs": _real("fabs"),

@@ -27,6 +27,7 @@ class FunctionWriter(Statements):
         self.parent = parent
         if parent is not None:
             self.is_parallel = True
+            self.first_parameter = "%env"
             self.nonnegative = parent.nonnegative
         # captured variables: (type, operand in the parent, offset in the closure)
         self.captures: list[tuple[str, str, int]] = []
@@ -34,6 +35,9 @@ class FunctionWriter(Statements):
 
     def finish(self, name: str, parameters: str, linkage: str = "") -> str:
         """The function's text."""
+        if self._never:
+            self.start("never")
+            self.do("ret i32 -1")
         body = "\n".join(self.lines)
         entry = "\n".join([*self.entry, "  br label %start"])
         return (

@@ -22,6 +22,8 @@ STACK_BYTES = 16384
 STACK_TOTAL = 65536
 # An innermost loop of at most this many turns, a tail for instance, is not worth LLVM's passes.
 SHORT_LOOP = 32
+# A straight line of more instructions than this is cut into several blocks.
+BLOCK_LINES = 400
 # A loop asked to be unrolled is left rolled beyond this many copies of its body.
 UNROLL_LIMIT = 4096
 
@@ -48,6 +50,8 @@ class Statements(Expressions):
         self.values = {}
         self.positions = {}
         self.nonnegative = set()
+        self.first_parameter = "%slots"
+        self._never = ""
         # parallel loops inside of a parallel loop run serially
         self.is_parallel = False
         # workspaces that a failing exit must give back
@@ -76,6 +80,21 @@ class Statements(Expressions):
     def _seq(self, node: Any) -> None:
         for item in node.seq:
             self.stmt(item)
+            if len(self.lines) - self.block_begin > BLOCK_LINES:
+                self.cut_block()
+
+    def cut_block(self) -> None:
+        """Go on in a new block: LLVM's time grows with the square of a block's length.
+
+        A plain jump would be undone, so the jump depends on something that never holds.
+        """
+        if not self._never:
+            self._never = self.at_entry(
+                f"icmp eq ptr {self.first_parameter}, inttoptr (i64 1 to ptr)"
+            )
+        rest = self.new_block("part")
+        self.branch(self._never, "never", rest)
+        self.start(rest)
 
     def _store(self, node: Any) -> None:
         self.store(node)
@@ -239,6 +258,8 @@ class Statements(Expressions):
             for step in range(known):
                 self.positions[loop_var] = (base, number + step)
                 self.stmt(node.body)
+                if len(self.lines) - self.block_begin > BLOCK_LINES:
+                    self.cut_block()
             return
         self.loop(loop_var, begin, extent, node.body, _at_most(node.extent) <= SHORT_LOOP)
 

@@ -43,6 +43,7 @@ class Unit:
         self._metadata: list[str] = []
         self._names: set[str] = set()
         self._helpers: set[str] = set()
+        self._caches: dict[str, str] = {}
         self._empty: str | None = None
 
     def slot(self, name: str) -> str:
@@ -70,6 +71,14 @@ class Unit:
                 f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{body}"'
             )
         return name
+
+    def function_cache(self, name: str) -> str:
+        """The variable that keeps the handle of a packed function."""
+        found = self._caches.get(name)
+        if found is None:
+            found = self._caches[name] = f"@.packed{len(self._caches)}"
+            self._globals.append(f"{found} = internal global ptr null, align 8")
+        return found
 
     def add_global(self, line: str) -> None:
         self._globals.append(line)

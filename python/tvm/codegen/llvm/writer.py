@@ -32,6 +32,8 @@ class Writer:
         self.entry: list[str] = []
         self.lines: list[str] = []
         self.block = "entry"
+        # number of the first line of the current block
+        self.block_begin = 0
         self._count = 0
         self._known: dict[str, str] = {}
         self._scopes: list[list[str]] = []
@@ -79,6 +81,7 @@ class Writer:
         """Begin a block; the block before must have ended in a branch or return."""
         self.lines.append(f"{label}:")
         self.block = label
+        self.block_begin = len(self.lines)
 
     def jump(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
