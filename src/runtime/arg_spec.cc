@@ -258,6 +258,7 @@ class ArgSpec::Parser {
     if (!ReadDim()) return false;
     const Dim& offset = spec_->dims_.back();
     a->folds_offset = offset.op == DimOp::kConst && offset.value == 0;
+    a->plain = a->folds_offset && a->device_type == kDLCPU && a->element_bytes != 0;
     return true;
   }
 
@@ -414,6 +415,15 @@ bool ArgSpec::CheckStrides(const ArgInfo& a, const DLTensor& t, bool empty, uint
   return true;
 }
 
+// Whether a byte offset is right that is not simply added to the address.
+static bool CheckOffset(const ArgInfo& a, const DLTensor& t, const Dim* dim, uint64_t* slots) {
+  if (a.folds_offset) return t.byte_offset == 0 || HasAddresses(a.device_type);
+  uint64_t scaled = t.byte_offset * 8;
+  if (scaled % static_cast<uint64_t>(a.element_bits) != 0) return false;
+  int64_t offset = static_cast<int64_t>(scaled / static_cast<uint64_t>(a.element_bits));
+  return CheckDim(*dim, offset, slots);
+}
+
 bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
                     uint64_t* slots) const {
   if (static_cast<size_t>(num_args) != args_.size()) return false;
@@ -483,15 +493,11 @@ bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
     }
     uintptr_t address = reinterpret_cast<uintptr_t>(t->data);
     if (address == 0 && !empty) return false;
-    bool on_cpu = a.device_type == kDLCPU;
-    if (a.folds_offset) {
-      if (!on_cpu && t->byte_offset != 0 && !HasAddresses(a.device_type)) return false;
+    if (__builtin_expect(a.plain, 1)) {
       address += t->byte_offset;
     } else {
-      uint64_t scaled = t->byte_offset * 8;
-      if (scaled % static_cast<uint64_t>(a.element_bits) != 0) return false;
-      int64_t offset = static_cast<int64_t>(scaled / static_cast<uint64_t>(a.element_bits));
-      if (!CheckDim(*dim, offset, slots)) return false;
+      if (!CheckOffset(a, *t, dim, slots)) return false;
+      if (a.folds_offset) address += t->byte_offset;
     }
     if ((address & a.align_mask) != 0 && !empty && HasAddresses(a.device_type)) return false;
     if ((a.flags & kArgWritten) && type_codes[i] == kTVMNDArrayHandle &&
@@ -500,9 +506,9 @@ bool ArgSpec::Check(const TVMValue* args, const int* type_codes, int num_args,
     }
     if (!(a.flags & kArgNoSlot)) slots[a.slot] = address;
     if (i < kMaxRanges) {
-      bool simple = on_cpu & (a.element_bytes != 0) & (t->strides == nullptr) & a.folds_offset;
-      ranges[i] =
-          simple ? Range{address, address + elements * a.element_bytes} : Range{0, UINTPTR_MAX};
+      bool simple = a.plain & (t->strides == nullptr);
+      ranges[i] = {simple ? address : 0,
+                   simple ? address + elements * a.element_bytes : UINTPTR_MAX};
     }
   }
   if (has_exprs_) {

@@ -46,6 +46,7 @@ struct ArgInfo {
   ArgKind kind;
   uint8_t flags;
   bool has_strides;
+  bool plain;         // whole-byte elements on the CPU, offset folded: data + offset is the address
   bool folds_offset;  // elem_offset is the constant 0
   DLDataType dtype;
   uint32_t slot;
