@@ -7,6 +7,7 @@ from tvm.ir.module import IRModule
 from tvm.ir.transform import Pass, PassContext
 from tvm.target import Target
 from tvm.te import schedule as te_schedule
+from tvm.te.parallel_reduce import parallel_reductions
 from tvm.te.schedule import Schedule
 from tvm.te.tensor import Tensor
 from tvm.tir import Buffer, PrimFunc, Var
@@ -75,7 +76,7 @@ def schedule_to_module(
     IRModule
     """
     config = PassContext.current().config
-    normal = sch.normalize()
+    normal = parallel_reductions(sch.normalize())
     body = te_schedule._schedule_ops(normal, bool(config.get("tir.debug_keep_trivial_loop")))
     arguments, mapping = get_binds(_current(args, sch, normal), _current_binds(binds, sch, normal))
     func = te_schedule.SchedulePostProcToPrimFunc(arguments, body, mapping)

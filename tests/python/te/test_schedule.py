@@ -126,12 +126,34 @@ def test_rfactor_variants(run):
             np.testing.assert_array_equal(got, a.sum((1, 2)))
 
 
-def test_parallel_reduction(run):
+@pytest.mark.parametrize("size", [1, 7, 16, 64, 100, "n"])
+def test_parallel_reduction(run, size):
+    n = te.var("n") if size == "n" else size
+    size = 37 if size == "n" else size
+    A = te.placeholder((4, n), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    R = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="R")
+    B = te.compute((4,), lambda i: R[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[R].parallel(k)
+    a = np.random.randint(0, 9, (4, size)).astype("float32")
+    got = run(s, [A, R, B], a, np.zeros(4, "float32"), np.zeros(4, "float32"))
+    np.testing.assert_array_equal(got[1], a.sum(1))
+    np.testing.assert_array_equal(got[2], a.sum(1) + 1)
+    if size > 1:
+        text = str(tvm.lower(s, [A, R, B]))
+        assert "T.parallel" in text and "R_rf" in text
+
+
+def test_parallel_reduction_among_other_requests(run):
+    """Loops that were scheduled otherwise stay, and the sum is right all the same."""
     A = te.placeholder((4, 64), name="A")
     k = te.reduce_axis((0, 64), name="k")
     R = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="R")
     s = te.create_schedule(R.op)
     s[R].parallel(k)
+    s[R].vectorize(R.op.axis[0])
+    s[R].reorder(k, R.op.axis[0])
     a = np.random.randint(0, 9, (4, 64)).astype("float32")
     np.testing.assert_array_equal(run(s, [A, R], a, np.zeros(4, "float32"))[1], a.sum(1))
 
