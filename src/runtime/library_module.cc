@@ -39,6 +39,32 @@ int CallLibrary(PackedFuncObj* self, const TVMValue* args, const int* type_codes
   return 0;
 }
 
+PackedFuncObj* MakeFunction(void* address, const char* name, ModuleObj* self) {
+  auto* f = MakeObject<LibraryFuncObj, kCountFunctions>(kTVMTypePackedFunc);
+  f->call = CallLibrary;
+  f->flags = kPackedFuncReleaseGIL;
+  f->own_name = name;
+  f->name = f->own_name.c_str();
+  f->function = reinterpret_cast<TVMBackendPackedCFunc>(address);
+  f->module = ObjectPtr<ModuleObj>::Share(self);
+  return f;
+}
+
+// Functions that are linked into the program and have registered themselves.
+class SystemLibrary : public ModuleImpl {
+ public:
+  explicit SystemLibrary(std::string prefix) : prefix_(std::move(prefix)) {}
+  const char* type_key() const override { return "system_lib"; }
+  std::vector<std::string> ListFunctions() const override { return {}; }
+  PackedFuncObj* GetFunction(const char* name, ModuleObj* self) override {
+    void* address = FindSystemLibSymbol(prefix_ + name);
+    return address == nullptr ? nullptr : MakeFunction(address, name, self);
+  }
+
+ private:
+  std::string prefix_;
+};
+
 class LibraryModule : public ModuleImpl {
  public:
   ~LibraryModule() override {
@@ -94,14 +120,7 @@ class LibraryModule : public ModuleImpl {
       if (!is_function) return nullptr;
     }
     if (address == nullptr) return nullptr;
-    auto* f = MakeObject<LibraryFuncObj, kCountFunctions>(kTVMTypePackedFunc);
-    f->call = CallLibrary;
-    f->flags = kPackedFuncReleaseGIL;
-    f->own_name = name;
-    f->name = f->own_name.c_str();
-    f->function = reinterpret_cast<TVMBackendPackedCFunc>(address);
-    f->module = ObjectPtr<ModuleObj>::Share(self);
-    return f;
+    return MakeFunction(address, name, self);
   }
 
  private:
@@ -134,6 +153,22 @@ class LibraryModule : public ModuleImpl {
 };
 
 }  // namespace
+
+ModuleObj* SystemLibModule(const std::string& prefix) {
+  // One module a prefix, never freed: compiled code keeps a pointer to it, and its lookups.
+  static auto* mutex = new std::mutex();
+  static auto* modules = new std::unordered_map<std::string, ObjectPtr<ModuleObj>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  ObjectPtr<ModuleObj>& m = (*modules)[prefix];
+  if (!m) {
+    m = ObjectPtr<ModuleObj>::Steal(MakeModule(std::make_unique<SystemLibrary>(prefix)));
+  }
+  // Set again each time: libraries may have come since.
+  if (void* context = FindSystemLibSymbol(prefix + "__tvm_module_ctx")) {
+    *static_cast<void**>(context) = m.get();
+  }
+  return ObjectPtr<ModuleObj>(m).release();
+}
 
 ModuleObj* LoadSharedLibrary(const std::string& path) {
   auto impl = std::make_unique<LibraryModule>();

@@ -40,8 +40,10 @@ ModuleObj* MakeModule(std::unique_ptr<ModuleImpl> impl);
 
 // A module over a shared library; NULL with an error.
 ModuleObj* LoadSharedLibrary(const std::string& path);
-// The module of functions that system libraries registered.
+// The module of functions that system libraries registered under a prefix; a new reference.
 ModuleObj* SystemLibModule(const std::string& prefix);
+// What a system library registered; NULL when there is none.
+void* FindSystemLibSymbol(const std::string& name);
 
 }  // namespace runtime
 }  // namespace tvm

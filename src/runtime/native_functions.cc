@@ -9,6 +9,7 @@
 #include "device_table.h"
 #include "dtype.h"
 #include "error.h"
+#include "module_internal.h"
 #include "object_internal.h"
 #include "packed_func_internal.h"
 
@@ -200,6 +201,16 @@ int CheckArguments(const TVMValue* values, const int* tags, int n, RetValueCell*
   return spec.Explain(values + 1, tags + 1, n - 1);
 }
 
+// (prefix="") -> the module of functions that are linked into the program.
+int SystemLib(const TVMValue* values, const int* tags, int n, RetValueCell* ret) {
+  Args args{"runtime.SystemLib", values, tags, n};
+  const char* prefix = nullptr;
+  if (args.Expect(0, 1) || (n == 1 && args.Text(0, &prefix))) return -1;
+  ret->value->v_handle = SystemLibModule(prefix == nullptr ? "" : prefix);
+  *ret->type_code = kTVMModuleHandle;
+  return 0;
+}
+
 // ---- for tests ----------------------------------------------------------------------------------
 int Nop(const TVMValue*, const int*, int, RetValueCell*) { return 0; }
 
@@ -337,6 +348,7 @@ __attribute__((constructor)) void RegisterAll() {
     RegisterNative("runtime.DeviceKinds", DeviceKinds);
     RegisterNative("runtime.RegisterErrorKind", RegisterKind);
     RegisterNative("runtime.CheckArguments", CheckArguments);
+    RegisterNative("runtime.SystemLib", SystemLib);
     RegisterNative("testing.nop", Nop);
     RegisterNative("testing.echo", Echo);
     RegisterNative("testing.object_use_count", UseCount);

@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "fork.h"
+#include "module_internal.h"
 
 namespace tvm {
 namespace runtime {
@@ -44,7 +45,6 @@ int Put(SymbolTable* table, const char* name, void* ptr) {
 
 }  // namespace
 
-// NULL when there is none.
 void* FindSystemLibSymbol(const std::string& name) {
   SymbolTable* table = SystemSymbols();
   std::lock_guard<std::mutex> lock(table->mutex);

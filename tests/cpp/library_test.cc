@@ -1,5 +1,6 @@
 // Modules over shared libraries.
 #include <dlfcn.h>
+#include <tvm/runtime/c_backend_api.h>
 #include <tvm/runtime/module.h>
 #include <tvm/runtime/registry.h>
 
@@ -64,6 +65,29 @@ TEST(CallsOutThroughTheEnvironment) {
   Registry::Remove("library_test.callee");
   Registry::Register("library_test.callee", [](TVMArgs, TVMRetValue* rv) { *rv = int64_t{-1}; });
   CHECK_EQ(Call(f, 4).value.v_int64, -1);
+}
+
+int SystemFunction(TVMValue* args, int*, int, TVMValue* ret, int* ret_tag, void*) {
+  ret->v_int64 = args[0].v_int64 + 100;
+  *ret_tag = kTVMArgInt;
+  return 0;
+}
+
+TEST(FunctionsThatRegisterThemselves) {
+  void* context = nullptr;
+  CHECK_OK(TVMBackendRegisterSystemLibSymbol("library_test_f",
+                                             reinterpret_cast<void*>(&SystemFunction)));
+  CHECK_OK(TVMBackendRegisterSystemLibSymbol("library_test___tvm_module_ctx", &context));
+  PackedFunc get = Registry::Get("runtime.SystemLib");
+  REQUIRE(static_cast<bool>(get));
+  TVMValue prefix, v;
+  prefix.v_str = "library_test_";
+  int tag = kTVMStr, ret_tag;
+  CHECK_OK(TVMFuncCall(get.handle(), &prefix, &tag, 1, &v, &ret_tag));
+  Module m = Module::Steal(v.v_handle);
+  CHECK_EQ(context, m.handle());
+  CHECK_EQ(Call(m.GetFunction("f"), 1).value.v_int64, 101);
+  CHECK(!m.GetFunction("g"));
 }
 
 TEST(LibrariesAreUnloaded) {
