@@ -223,6 +223,7 @@ _CONSTANTS = {
 for _name, _value in _CONSTANTS.items():
     setattr(Device, _name, _value)
 
+_OLD_NAMES = {"TVMContext": "Device", "TVMType": "DataType"}
 _STRUCTS = ("TVMArray", "TVMArrayHandle", "TVMByteArray", "TVMValue")
 
 
@@ -233,4 +234,11 @@ def __getattr__(name: str) -> Any:
         value = getattr(structs, name)
         globals()[name] = value
         return value
+    if name in _OLD_NAMES:
+        import warnings
+
+        now = _OLD_NAMES[name]
+        text = f"{name} is an older name, please use {now}"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return globals()[now]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,6 +22,9 @@ def _show(value: object) -> str:
     return repr(value)
 
 
+_item = tuple.__getitem__
+
+
 class Array(tuple):  # type: ignore[type-arg]
     """An immutable sequence.
 
@@ -40,15 +43,15 @@ class Array(tuple):  # type: ignore[type-arg]
     type_key = "Array"
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return Array(tuple.__getitem__(self, index))
+        if index.__class__ is slice:
+            return Array(_item(self, index))
         try:
-            return tuple.__getitem__(self, index)
+            return _item(self, index)
         except TypeError:
             # an integer constant of the IR indexes like a number
             value = getattr(index, "value", None)
             if isinstance(value, int):
-                return tuple.__getitem__(self, value)
+                return _item(self, value)
             raise
 
     def __eq__(self, other: object) -> bool:

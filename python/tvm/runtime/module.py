@@ -418,3 +418,16 @@ def enabled(target: Any) -> bool:
     if mask == 1:
         return True
     return _core.get_global_func(f"device_api.{MASK2STR[mask]}") is not None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load":
+        import warnings
+
+        warnings.warn(
+            "tvm.module.load is an older name, please use tvm.runtime.load_module",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return load_module
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

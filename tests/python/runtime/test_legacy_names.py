@@ -124,6 +124,20 @@ def test_names_in_real_scripts():
     assert BenchmarkResult([1.0]).mean == 1.0
 
 
+def test_old_names_in_modules():
+    from tvm._ffi import runtime_ctypes
+
+    with pytest.warns(DeprecationWarning, match="load_module"):
+        assert tvm.runtime.module.load is tvm.runtime.load_module
+    with pytest.warns(DeprecationWarning, match="Device"):
+        assert runtime_ctypes.TVMContext is tvm.runtime.Device
+    with pytest.warns(DeprecationWarning, match="DataType"):
+        assert runtime_ctypes.TVMType is tvm.DataType
+    for module in (tvm.runtime.module, runtime_ctypes, tvm.runtime, tvm.testing):
+        with pytest.raises(AttributeError, match="nonsense"):
+            module.nonsense
+
+
 def test_handle_is_the_tensor_struct():
     a = tvm.nd.array(np.zeros((2, 3), "float16"))
     tensor = a.handle.contents
