@@ -89,17 +89,17 @@ def test_errors_of_c_functions_get_their_classes(folder):
             fails(text)
         assert isinstance(caught.value, tvm.TVMError)
 
-    class QuotaError(tvm.TVMError):
+    class SurplusError(tvm.TVMError):
         pass
 
     with pytest.raises(tvm.TVMError) as caught:
-        fails("QuotaError: too much")
+        fails("SurplusError: too much")
     assert type(caught.value) is tvm.TVMError
     before = dict(tvm.error._classes)
     try:
-        tvm.error.register_error(QuotaError)
-        with pytest.raises(QuotaError, match="too much"):
-            fails("QuotaError: too much")
+        tvm.error.register_error(SurplusError)
+        with pytest.raises(SurplusError, match="too much"):
+            fails("SurplusError: too much")
     finally:
         tvm.error._classes.clear()
         tvm.error._classes.update(before)
