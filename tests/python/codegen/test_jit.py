@@ -193,3 +193,19 @@ def test_build_time_grows_with_the_program_not_with_its_square():
     short = min(seconds(250) for _ in range(3))
     # eight times the statements; with the square it would be far beyond
     assert seconds(2000) < 20 * short
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v2", "haswell", "skylake-avx512", "znver4"])
+def test_named_processors_run_here_or_say_that_they_cannot(cpu):
+    """Code for another processor's name must not use what this one lacks."""
+    from tvm.target.cpu_features import host_cpu
+
+    module = build(add(3), f"llvm -mcpu={cpu}")
+    if cpu in ("x86-64", "x86-64-v2"):
+        assert result_of(module) == 4
+    elif "avx512f" in host_cpu()[1]:
+        assert result_of(module) == 4
+        assert "-amx-tile" in module.get_source() or "amx-tile" in host_cpu()[1]
+    elif cpu != "haswell":
+        with pytest.raises(tvm.TVMError):
+            result_of(module)

@@ -141,9 +141,7 @@ class Expressions(Memory):
         source = node.value
         if not node.kinds & DATA and info(node.dtype).lanes == 1:
             # a widening of an index: no wrap in the narrower type
-            base, number = self.position(source)
-            if not base:
-                return constant(node.dtype, number)
+            return self.from_position(self.position(source), node.dtype)
         return self.cast(self.value(source), source.dtype, node.dtype)
 
     def _select(self, node: Any) -> str:

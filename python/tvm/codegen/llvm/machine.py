@@ -139,7 +139,8 @@ def _make(triple: str, cpu: str, attributes: tuple[str, ...]) -> Machine:
         cpu, present = host_cpu()
         wanted |= present
         refused |= frozenset(name for name, has in llvm.get_host_cpu_features().items() if not has)
-        return Machine(triple, cpu, wanted - refused, refused, True)
+        wanted -= refused
+        return Machine(triple, cpu, wanted, refused, wanted <= present)
     if not host:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
@@ -147,23 +148,33 @@ def _make(triple: str, cpu: str, attributes: tuple[str, ...]) -> Machine:
         llvm.Target.from_triple(triple)
     except RuntimeError as cause:
         raise error.ValueError_(f"target llvm: LLVM knows no triple {triple!r}: {cause}") from cause
-    if host and cpu:
-        wanted |= _features_of_cpu(llvm, triple, cpu) - refused
-    return Machine(triple, cpu, wanted, refused, host and _host_can_run(wanted))
+    runs = host
+    if host:
+        from ...target.cpu_features import host_cpu
+
+        here = host_cpu()[1]
+        level = _features_of_level(cpu)
+        wanted |= level - refused
+        runs = wanted <= here
+        extra = _extra_features(cpu) - refused
+        if runs:
+            # this process is going to run it: a processor of that name may have more than this one
+            wanted |= extra & here
+            refused |= frozenset(
+                name for name, has in llvm.get_host_cpu_features().items() if not has
+            )
+        else:
+            wanted |= extra
+    return Machine(triple, cpu, wanted, refused, runs)
 
 
-def _features_of_cpu(llvm: Any, triple: str, cpu: str) -> frozenset[str]:
-    """Features that a processor's name implies, asked of LLVM's own table."""
-    # llvmlite does not list a processor's features; the x86-64 levels and the names below say
-    # what matters to this generator. A name that is not known gets what its level implies.
-    levels = {
-        "x86-64": 1, "x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4, "nehalem": 2, "westmere": 2,
-        "sandybridge": 2, "haswell": 3, "broadwell": 3, "skylake": 3, "znver1": 3, "znver2": 3,
-        "znver3": 3, "alderlake": 3, "core-avx2": 3, "skylake-avx512": 4, "cascadelake": 4,
-        "cooperlake": 4, "icelake-client": 4, "icelake-server": 4, "sapphirerapids": 4,
-        "emeraldrapids": 4, "graniterapids": 4, "znver4": 4, "znver5": 4, "cannonlake": 4,
-    }  # fmt: skip
-    level = levels.get(cpu, 1)
+def _features_of_level(cpu: str) -> frozenset[str]:
+    """The features of the x86-64 level that a processor's name stands for.
+
+    llvmlite does not list a processor's features. The levels say what matters to this generator; a
+    name that is not known counts as plain x86-64.
+    """
+    level = _LEVELS.get(cpu, 1)
     found: set[str] = set()
     if level >= 2:
         found |= {"sse4.1", "sse4.2", "popcnt"}
@@ -174,7 +185,24 @@ def _features_of_cpu(llvm: Any, triple: str, cpu: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _host_can_run(features: frozenset[str]) -> bool:
-    from ...target.cpu_features import host_cpu
+_LEVELS = {
+    "x86-64": 1, "x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4, "nehalem": 2, "westmere": 2,
+    "sandybridge": 2, "ivybridge": 2, "haswell": 3, "broadwell": 3, "skylake": 3, "znver1": 3,
+    "znver2": 3, "znver3": 3, "alderlake": 3, "core-avx2": 3, "skylake-avx512": 4,
+    "cascadelake": 4, "cooperlake": 4, "icelake-client": 4, "icelake-server": 4,
+    "sapphirerapids": 4, "emeraldrapids": 4, "graniterapids": 4, "znver4": 4, "znver5": 4,
+    "cannonlake": 4,
+}  # fmt: skip
+_VNNI = {"cascadelake", "cooperlake", "icelake-client", "icelake-server", "sapphirerapids",
+         "emeraldrapids", "graniterapids", "znver4", "znver5"}  # fmt: skip
+_BF16 = {"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids", "znver4", "znver5"}
 
-    return features <= host_cpu()[1]
+
+def _extra_features(cpu: str) -> frozenset[str]:
+    """Features beyond the level that programs ask for by intrinsics."""
+    found = set()
+    if cpu in _VNNI:
+        found.add("avx512vnni")
+    if cpu in _BF16:
+        found.add("avx512bf16")
+    return frozenset(found)

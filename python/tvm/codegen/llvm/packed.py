@@ -113,7 +113,7 @@ def _argument(self: Statements, item: Any) -> tuple[str, str, int]:
 
 
 def _tensor(self: Statements, node: Any) -> str:
-    """A DLTensor on the stack for `tvm_stack_make_array(data, shape, strides, ndim, dtype, off)`."""
+    """A DLTensor on the stack, of a call of `tvm_stack_make_array`."""
     data, shape, strides, ndim, element, offset = node.args
     found = info(element.dtype)
     pointer = self.at_entry(f"alloca [{_TENSOR_BYTES} x i8], align 8", "tensor")
