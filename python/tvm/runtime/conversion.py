@@ -67,12 +67,22 @@ def as_numpy(obj: Any, where: str) -> np.ndarray[Any, Any]:
     if isinstance(obj, (bytes, bytearray, memoryview)):
         return np.frombuffer(obj, np.uint8) if not isinstance(obj, memoryview) else np.asarray(obj)
     try:
-        return np.asarray(obj)
+        values = np.asarray(obj)
+        if values.dtype.kind == "O" and isinstance(obj, (list, tuple)):
+            values = np.asarray(_unwrap(obj))  # NumPy 1.23 does not ask the arrays in a list
+        return values
     except TVMError:
         raise
     except (ValueError, TypeError) as problem:
         kind = ValueError_ if isinstance(problem, ValueError) else TypeError_
         raise kind(f"{where}: cannot make an array of {_brief(obj)}: {problem}") from None
+
+
+def _unwrap(obj: Any) -> Any:
+    """A nested list with NumPy arrays in place of ours."""
+    if isinstance(obj, (list, tuple)):
+        return [_unwrap(item) for item in obj]
+    return obj.numpy() if isinstance(obj, _core.NDArray) else obj
 
 
 def _brief(obj: object) -> str:
