@@ -8,7 +8,7 @@ from tvm.ir.dtype import info, int_range
 from tvm.ir.expr import Range
 from tvm.tir import IntImm
 
-from .const_bound import NEG_INF, POS_INF, BoundAnalysis, ConstIntBound, is_index
+from .const_bound import NEG_INF, NORMAL_DEPTH, POS_INF, BoundAnalysis, ConstIntBound, is_index
 from .index_algebra import Algebra, Poly, add, constant
 from .modular import ModularAnalysis, ModularSet
 from .rewrite import Rewriter
@@ -85,7 +85,11 @@ class Analyzer:
             self._values[var] = value
             self._bounds[var] = self.bound(value)
             self._modular[var] = self.modular(value)
+        self._changed()
+
+    def _changed(self) -> None:
         self._algebra = None
+        self._bound_analysis.forget()
 
     def update(self, var: tir.Var, info_: Any, override: bool = False) -> None:
         """Say what is known of a variable: a `ConstIntBound` or a `ModularSet`."""
@@ -102,7 +106,7 @@ class Analyzer:
                 f"Analyzer.update: expected a ConstIntBound or a ModularSet, but got "
                 f"{type(info_).__name__}"
             )
-        self._algebra = None
+        self._changed()
 
     def const_int_bound_is_bound(self, var: tir.Var) -> bool:
         """Whether a variable has a known bound."""
@@ -128,6 +132,7 @@ class Analyzer:
             self._modular.clear()
             self._modular.update(modular)
             del self._assumed[count:]
+            self._bound_analysis.forget()
             self._algebra = algebra
 
         return forget
@@ -160,7 +165,7 @@ class Analyzer:
         if order in (tir.GT, tir.GE, tir.EQ) and other[0] != NEG_INF:
             low = max(low, other[0] + (order is tir.GT))
         self._bounds[var] = (low, high)
-        self._algebra = None
+        self._changed()
 
     # --- bounds ---
 
@@ -228,7 +233,7 @@ class Analyzer:
 
     def normal_form(self, expr: Any) -> Any:
         """An index expression as a sum of products; itself where that is no simpler."""
-        if info(expr.dtype).lanes != 1:
+        if info(expr.dtype).lanes != 1 or expr.depth > NORMAL_DEPTH:
             return expr
         algebra = self._make_algebra()
         try:
@@ -240,7 +245,7 @@ class Analyzer:
 
     def normal_comparison(self, cond: Any) -> Any:
         """A comparison of index expressions with the common part taken off both sides."""
-        if not (is_index(cond.a) and is_index(cond.b)):
+        if not (is_index(cond.a) and is_index(cond.b)) or cond.depth > NORMAL_DEPTH:
             return cond
         algebra = self._make_algebra()
         left, right = algebra.poly(cond.a), algebra.poly(cond.b)
@@ -309,7 +314,7 @@ class Analyzer:
             step = gcd(p, q)
             if (step and (x - y) % step) or (not step and x != y):
                 return kind is tir.NE
-        if is_index(cond.a) and is_index(cond.b):
+        if is_index(cond.a) and is_index(cond.b) and cond.depth <= NORMAL_DEPTH:
             algebra = self._make_algebra()
             if algebra.prove(cond):
                 return True
@@ -379,7 +384,7 @@ def _order(kind: Any, a: tuple[int, int], b: tuple[int, int]) -> bool | None:
     if kind in (tir.GT, tir.GE):
         return _order({tir.GT: tir.LT, tir.GE: tir.LE}[kind], b, a)
     if kind is tir.LT:
-        return True if a[1] < b[0] else False if a[0] >= b[1] and a[0] > NEG_INF else None
+        return True if a[1] < b[0] else False if a[0] >= b[1] and b[1] < POS_INF else None
     if kind is tir.LE:
         return True if a[1] <= b[0] and a[1] < POS_INF else False if a[0] > b[1] else None
     apart = a[1] < b[0] or b[1] < a[0]

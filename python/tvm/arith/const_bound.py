@@ -22,7 +22,12 @@ NEG_INF = -POS_INF
 
 Bound = tuple[int, int]
 
+_LEAVES = (tir.IntImm, tir.Var, tir.SizeVar)
+
 _DATA = 1
+
+# Deeper expressions are not brought into normal form, which costs more than linear time.
+NORMAL_DEPTH = 32
 
 
 class ConstIntBound(Object):
@@ -159,9 +164,21 @@ class BoundAnalysis:
     ) -> None:
         self.known = known
         self._extra = extra
+        # Answers so far; `forget` when what is known changes.
+        self._answers: dict[Any, Bound] = {}
+
+    def forget(self) -> None:
+        """What is known has changed."""
+        self._answers.clear()
 
     def bound(self, expr: Any) -> Bound:
         """The bound of an expression; of all lanes of a vector."""
+        answer = self._answers.get(expr)
+        if answer is None:
+            answer = self._answers[expr] = self._find(expr)
+        return answer
+
+    def _find(self, expr: Any) -> Bound:
         found = info(expr.dtype)
         if not found.is_int:
             return NEG_INF, POS_INF
@@ -171,12 +188,15 @@ class BoundAnalysis:
             return whole
         low, high = method(self, expr)
         if is_index(expr):
-            if self._extra is not None and expr.depth > 1:
+            if self._extra is not None and 1 < expr.depth <= NORMAL_DEPTH:
                 better = self._extra(expr)
                 if better is not None:
                     low, high = max(low, better[0]), min(high, better[1])
             return low, high
         if low < whole[0] or high > whole[1]:
+            return whole
+        if found.bits == 64 and type(expr) not in _LEAVES and (low <= NEG_INF or high >= POS_INF):
+            # Bounds stop at the infinities, beyond which 64 bits may have wrapped.
             return whole
         return low, high
 
@@ -256,7 +276,9 @@ class BoundAnalysis:
     def _let(self, expr: Any) -> Bound:
         before = self.known.get(expr.var)
         self.known[expr.var] = self.bound(expr.value)
+        self.forget()
         result = self.bound(expr.body)
+        self.forget()
         if before is None:
             del self.known[expr.var]
         else:

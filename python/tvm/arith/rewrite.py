@@ -13,7 +13,7 @@ from tvm.ir.dtype import info, wrap
 from tvm.tir import Broadcast, Cast, FloatImm, IntImm, Ramp, numeric
 from tvm.tir.stmt_functor import StmtExprMutator
 
-from .const_bound import is_index
+from .const_bound import NEG_INF, POS_INF, is_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,7 +216,8 @@ class Rewriter(StmtExprMutator):
         if least > 0 and 0 <= low and high < least:
             # By bounds: the quotient is 0 in every regime.
             return tir.const(0, a.dtype)
-        if least == greatest and least > 0 and low // least == high // least:
+        finite = NEG_INF < low and high < POS_INF and greatest < POS_INF
+        if finite and least == greatest and least > 0 and low // least == high // least:
             return tir.const(low // least, a.dtype)
         return None
 
@@ -262,9 +263,9 @@ class Rewriter(StmtExprMutator):
         if _same(a, b):
             return a
         x, y = self._analyzer.bound(a), self._analyzer.bound(b)
-        if x[1] <= y[0]:
+        if x[1] <= y[0] and x[1] < POS_INF:
             return a
-        if y[1] <= x[0]:
+        if y[1] <= x[0] and y[1] < POS_INF:
             return b
         return None
 
@@ -272,9 +273,9 @@ class Rewriter(StmtExprMutator):
         if _same(a, b):
             return a
         x, y = self._analyzer.bound(a), self._analyzer.bound(b)
-        if x[0] >= y[1]:
+        if x[0] >= y[1] and y[1] < POS_INF:
             return a
-        if y[0] >= x[1]:
+        if y[0] >= x[1] and x[1] < POS_INF:
             return b
         return None
 

@@ -25,6 +25,15 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     return _Comparison(map_free_vars).run(lhs, rhs) is None
 
 
+def exactly_equal(lhs: Any, rhs: Any) -> bool:
+    """Whether two expressions are the same node for node.
+
+    Other than in `structural_equal`, every free variable and every buffer equals itself only, so
+    that equal expressions have equal values.
+    """
+    return lhs is rhs or _Comparison(False, True).run(lhs, rhs) is None
+
+
 def get_first_structural_mismatch(
     lhs: Any, rhs: Any, map_free_vars: bool = False
 ) -> tuple[Any, Any] | None:
@@ -86,8 +95,9 @@ def _is_variable(node: Any) -> bool:
 
 
 class _Comparison:
-    def __init__(self, map_free_vars: bool) -> None:
+    def __init__(self, map_free_vars: bool, same_buffers: bool = False) -> None:
         self._map_free = map_free_vars
+        self._same_buffers = same_buffers
         self._left: dict[Any, Any] = {}
         self._right: dict[Any, Any] = {}
 
@@ -200,6 +210,10 @@ class _Comparison:
         self._right[rhs] = lhs
 
     def _buffer(self, lhs: Any, rhs: Any) -> None:
+        if self._same_buffers:
+            if lhs is not rhs:
+                raise _Mismatch(f"buffer {lhs.name} against {rhs.name}")
+            return
         known = self._left.get(lhs)
         if known is not None or rhs in self._right:
             if known is not rhs:

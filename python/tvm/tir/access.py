@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.structural import structural_equal
+from ..ir.structural import exactly_equal
 from . import expr as E
 from . import stmt as S
 from .function import PrimFunc
@@ -46,7 +46,7 @@ class Access:
 
 
 def _same_indices(a: Any, b: Any) -> bool:
-    return len(a) == len(b) and all(structural_equal(x, y) for x, y in zip(a, b))
+    return len(a) == len(b) and all(exactly_equal(x, y) for x, y in zip(a, b))
 
 
 class _Collector(StmtExprVisitor):
@@ -214,5 +214,5 @@ def _nested(terms: list[tuple[Any, int, Any]], extents: dict[Any, Any], inner: i
         return False
     stride = symbolic[0][2]
     return open_end is not None and open_end[1] == 1 and bool(
-        structural_equal(stride, open_end[0])
+        exactly_equal(stride, open_end[0])
     )

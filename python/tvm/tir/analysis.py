@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir.expr import PrimExpr
 from ..ir.op import Op
-from ..ir.structural import structural_equal
+from ..ir.structural import exactly_equal
 from . import expr as E
 from .function import PrimFunc
 from .stmt_functor import StmtExprVisitor, post_order_visit
@@ -21,7 +21,7 @@ __all__ = ["calculate_workspace_bytes", "expr_deep_equal", "side_effect", "undef
 
 def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:
     """Whether two expressions are the same node for node, every variable being itself."""
-    return structural_equal(lhs, rhs)
+    return exactly_equal(lhs, rhs)
 
 
 class _Effects(StmtExprVisitor):

@@ -483,9 +483,9 @@ def _same_structure(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b) or type(a) is Var:
         return False
-    from ..ir.structural import structural_equal
+    from ..ir.structural import exactly_equal
 
-    return bool(structural_equal(a, b))
+    return exactly_equal(a, b)
 
 
 class LT(CmpExpr):
