@@ -50,6 +50,7 @@ class Algebra(IndexBounds, IndexIntervals):
 
     __slots__ = (
         "ranges",
+        "values",
         "_atoms",
         "_keys",
         "_index",
@@ -63,6 +64,8 @@ class Algebra(IndexBounds, IndexIntervals):
     def __init__(self, atoms: Algebra | None = None) -> None:
         # key of a variable -> (low, high), polynomials over variables that were bound earlier
         self.ranges: dict[str, tuple[Poly | None, Poly | None]] = {}
+        # keys of variables that stand for something else at present
+        self.values: dict[str, Poly] = {}
         self._atoms: dict[str, Any] = {} if atoms is None else atoms._atoms
         self._keys: dict[int, str] = {} if atoms is None else atoms._keys
         self._index: dict[str, bool] = {} if atoms is None else atoms._index
@@ -115,7 +118,10 @@ class Algebra(IndexBounds, IndexIntervals):
         if kind is IntImm:
             return const(expr.value)
         if isinstance(expr, Var):
-            return {(self.key(expr),): 1}
+            key = self.key(expr)
+            if self.values and key in self.values:
+                return self.values[key]
+            return {(key,): 1}
         if kind is _ADD:
             return add(self.poly(expr.a), self.poly(expr.b))
         if kind is _SUB:
@@ -153,6 +159,14 @@ class Algebra(IndexBounds, IndexIntervals):
         )
 
     def _opaque(self, expr: PrimExpr) -> Poly:
+        if self.values:
+            values, self.values = self.values, {}
+            atoms = self._atoms
+            present = {atoms[k]: self.expr(v, atoms[k].dtype) for k, v in values.items()}
+            try:
+                return self.poly(tir.stmt_functor.substitute(expr, present))
+            finally:
+                self.values = values
         key = self._keys.get(id(expr))
         if key is None:
             from tvm.ir import structural_hash

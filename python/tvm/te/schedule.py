@@ -201,10 +201,11 @@ class Schedule(Object):
 
     def __str__(self) -> str:
         lines = ["schedule"]
-        for stage in self.stages:
-            if isinstance(stage.op, PlaceholderOp):
-                continue
-            lines.append(f"  {stage.describe()}")
+        lines += [
+            f"  {stage.describe()}"
+            for stage in self.stages
+            if not isinstance(stage.op, PlaceholderOp)
+        ]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_DEFINES = (
+DEFINES = (
     tir.For.KIND
     | tir.LetStmt.KIND
     | tir.Allocate.KIND
@@ -111,6 +111,6 @@ def fresh_copy(stmt: Any, replaced: dict[Var, Any] | None = None) -> Any:
         Free variables and what stands for them.
     """
     replaced = replaced or {}
-    if not stmt.kinds & _DEFINES:
+    if not stmt.kinds & DEFINES:
         return tir.stmt_functor.substitute(stmt, replaced) if replaced else stmt
     return _Fresh(replaced)(stmt)

@@ -62,7 +62,7 @@ class Simplifier(StmtExprMutator):
 
     # ---- expressions
     def _binary(self, op: Any) -> Any:
-        if not op.kinds & _DATA and op.dtype in ("int32", "int64"):
+        if not op.kinds & (_DATA | _VECTOR) and op.dtype in ("int32", "int64"):
             return self._index(op)
         a, b = op.a, op.b
         if a.kinds & self._mask:
@@ -84,8 +84,6 @@ class Simplifier(StmtExprMutator):
 
     def _index(self, op: Any) -> Any:
         algebra = self.algebra
-        if op.kinds & _VECTOR:
-            return op
         new = algebra.expr(algebra.merged(algebra.poly(op)), op.dtype)
         return op if _same(new, op) else new
 

@@ -10,13 +10,14 @@ A loop whose extent is not constant stays; so does one that would need more than
 from __future__ import annotations
 
 from tvm import tir
+from tvm.arith.index_algebra import Algebra, add, const
 from tvm.ir.transform import PassInfo
 from tvm.tir import ForKind, IntImm, PrimFunc
 from tvm.tir.stmt_functor import StmtExprMutator
 
-from .fresh import fresh_copy
+from .fresh import DEFINES, fresh_copy
 from .function_pass import PrimFuncPass
-from .simplify import simplify_stmt
+from .simplify import Simplifier, simplify_stmt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,23 @@ MAX_STATEMENTS = 1 << 14
 _FOR = tir.For.KIND
 
 
+class _Copy(Simplifier):
+    """Copies a statement with a variable's value put in, simplified at once."""
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+
+    def visit_var_(self, op: Any) -> Any:
+        algebra = self.algebra
+        value = algebra.values.get(algebra.key(op))
+        return op if value is None else algebra.expr(value, op.dtype)
+
+    visit_size_var_ = visit_var_
+
+
 class _Unroll(StmtExprMutator):
     def __init__(self, auto_max_step: int, auto_max_depth: int, explicit: bool) -> None:
+        self.algebra = Algebra()
         self.auto_max_step = auto_max_step
         self.auto_max_depth = auto_max_depth
         self.explicit = explicit
@@ -58,6 +74,7 @@ class _Unroll(StmtExprMutator):
 
     def visit_for_(self, op: Any) -> Any:
         outer, self.count = self.count, 0
+        self.algebra.bind(op.loop_var, op.min, op.extent)
         body = self.visit(op.body)
         inside = self.count
         extent = op.extent.value if isinstance(op.extent, IntImm) else -1
@@ -70,7 +87,6 @@ class _Unroll(StmtExprMutator):
         fits = extent >= 0 and extent * max(inside, 1) <= MAX_STATEMENTS
         if fits and (asked or (auto and self.explicit)):
             self.count = outer + inside * extent
-            self.changed = True
             return self._write_out(op, body, extent)
         self.count = outer + inside
         if body is op.body and not (auto and not self.explicit):
@@ -84,9 +100,18 @@ class _Unroll(StmtExprMutator):
         if extent == 0:
             return tir.Evaluate(0)
         parts: list[Any] = []
+        algebra = self.algebra
+        plain = not body.kinds & DEFINES
+        key, low, copier = algebra.key(op.loop_var), algebra.poly(op.min), _Copy(algebra)
         for k in range(extent):
-            value = tir.add(op.min, IntImm(op.loop_var.dtype, k))
-            part = fresh_copy(body, {op.loop_var: value})
+            if plain:
+                algebra.values[key] = add(low, const(k))
+                part = copier.visit(body)
+                del algebra.values[key]
+            else:
+                self.changed = True
+                value = tir.add(op.min, IntImm(op.loop_var.dtype, k))
+                part = fresh_copy(body, {op.loop_var: value})
             parts += part.seq if isinstance(part, tir.SeqStmt) else [part]
         return parts[0] if len(parts) == 1 else tir.SeqStmt(parts)
 
@@ -100,6 +125,7 @@ def unroll(func: PrimFunc, config: dict[str, Any]) -> PrimFunc:
         int(config.get("auto_max_depth", 8)),
         bool(int(config.get("explicit_unroll", 1))),
     )
+    rewriter.algebra.bind_sizes(func.buffer_map.values())
     body = rewriter(func.body)
     if rewriter.changed:
         body = simplify_stmt(body, func)

@@ -121,6 +121,21 @@ def test_unroll():
     assert len(loops) == 3 and len({id(x.loop_var) for x in loops}) == 3
 
 
+def test_unroll_inside_opaque_positions():
+    """The variable is replaced wherever it stands: in selects, casts and loads of positions."""
+    A, B = buffers("A", "B")
+    P = tir.decl_buffer((16,), "int32", "P")
+    i, j = tir.Var("i"), tir.Var("j")
+    at = tir.Select(i < 2, i + 1, i * 2) + tir.Div(i * 7, tir.IntImm("int32", 3))
+    value = A[at] + A[P[i] + i] + i.astype("float32")
+    store = tir.BufferStore(B, value, [tir.Select(j < i, i, j + i)])
+    body = loop(j, 2, loop(i, 4, store, tir.ForKind.UNROLLED), tir.ForKind.UNROLLED)
+    order = np.arange(16, dtype="int32")[::-1].copy()
+    mod = function(body, A, B, P)
+    after = both(transform.UnrollLoop(), mod, ramp(), ramp() * 0, order % 4)
+    assert len(after["main"].body.seq) == 8 and not after["main"].body.kinds & tir.For.KIND
+
+
 def test_unroll_automatic():
     A, B = buffers("A", "B")
     i = tir.Var("i")
