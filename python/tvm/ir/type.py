@@ -97,6 +97,15 @@ class TypeVar(Type):
         self.name_hint = name_hint
         self.kind = kind
 
+    # Two variables of one name are two variables.
+    __eq__ = Node.same_as
+    __hash__ = Node.__hash__
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.name_hint
+
 
 class FuncType(Type):
     """The type of a function."""

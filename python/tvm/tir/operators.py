@@ -176,6 +176,13 @@ def _fold(name: str, a: Any, b: Any) -> Any:
     return IntImm(dtype, numeric.wrap(value, _dtype.info(dtype)))
 
 
+def _folded(node: Any, a: Any, b: Any) -> Any:
+    """The constant that two constants give, or the node where they cannot be folded."""
+    made = _fold(node.__name__, a, b)
+    # A constant 0 has the truth value of False.
+    return node(a, b) if made is None else made
+
+
 def is_const_value(expr: Any, value: float) -> bool:
     """Whether `expr` is the scalar constant `value`."""
     kind = type(expr)
@@ -206,7 +213,7 @@ def add(lhs: Any, rhs: Any, span: object = None) -> Any:
         if rhs.value == 0:
             return lhs
         if left is IntImm:
-            return _fold("Add", lhs, rhs) or Add(lhs, rhs)
+            return _folded(Add, lhs, rhs)
     elif left is IntImm:
         if lhs.value == 0:
             return rhs
@@ -229,7 +236,7 @@ def subtract(lhs: Any, rhs: Any, span: object = None) -> Any:
         if rhs.value == 0:
             return lhs
         if left is IntImm:
-            return _fold("Sub", lhs, rhs) or Sub(lhs, rhs)
+            return _folded(Sub, lhs, rhs)
     elif left is FloatImm and right is FloatImm:
         return _fold("Sub", lhs, rhs)
     elif lhs.dtype == "handle":
@@ -247,7 +254,7 @@ def multiply(lhs: Any, rhs: Any, span: object = None) -> Any:
     left, right = type(lhs), type(rhs)
     if right is IntImm:
         if left is IntImm:
-            return _fold("Mul", lhs, rhs) or Mul(lhs, rhs)
+            return _folded(Mul, lhs, rhs)
         if rhs.value == 1:
             return lhs
         if rhs.value == 0:
@@ -285,7 +292,7 @@ def _divide_ints(name: str, node: Any, lhs: Any, rhs: Any) -> Any:
     left, right = type(lhs), type(rhs)
     modulo = name in ("truncmod", "floormod")
     if right is IntImm and left is IntImm:
-        return _fold(node.__name__, lhs, rhs) or node(lhs, rhs)
+        return _folded(node, lhs, rhs)
     if right is IntImm and rhs.value == 1:
         return IntImm(rhs.dtype, 0) if modulo else lhs
     if left is IntImm and lhs.value == 0:
@@ -594,10 +601,6 @@ def install(cls: Any) -> None:
 
 
 install(ExprOp)
-
-
-def _iter_var_equal(self: Any, other: object) -> bool:
-    return self is other
 
 
 def is_string(expr: Any) -> bool:
