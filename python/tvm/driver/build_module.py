@@ -13,7 +13,7 @@ from tvm.te.tensor import Tensor
 from tvm.tir import Buffer, PrimFunc, Var
 from tvm.tir import transform as passes
 
-from .dump import observed
+from .dump import begin, observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def _lower_passes(simple_mode: bool, config: Mapping[str, Any]) -> list[Pass]:
 
 def _run(mod: IRModule, sequence: list[Pass]) -> IRModule:
     context = PassContext.current()
+    begin(mod)
     for item in sequence:
         if context.allows(item.info):
             mod = observed(item, mod)

@@ -13,20 +13,28 @@ _folder = os.environ.get("TVM_DUMP_IR", "")
 _count = 0
 
 
-def observed(item: Pass, mod: IRModule) -> IRModule:
-    """Run a pass, and write its result if the environment asks for it.
-
-    The files are numbered in the order of the passes; a pass that changed nothing writes
-    ``(unchanged)``.
-    """
+def record(name: str, text: str) -> None:
+    """Write a numbered file if the environment asks for it."""
     if not _folder:
-        return item(mod)
+        return
     global _count
-    out = item(mod)
     os.makedirs(_folder, exist_ok=True)
-    short = item.info.name.rpartition(".")[2]
-    name = "".join("_" + c.lower() if c.isupper() else c for c in short).lstrip("_")
     with open(os.path.join(_folder, f"{_count:02d}_{name}.txt"), "w", encoding="utf-8") as file:
-        file.write("(unchanged)\n" if out is mod else f"{out}\n")
+        file.write(text + "\n")
     _count += 1
+
+
+def begin(mod: IRModule) -> None:
+    """Write the program as it is before the first pass."""
+    if _folder:
+        record("schedule_ops", str(mod))
+
+
+def observed(item: Pass, mod: IRModule) -> IRModule:
+    """Run a pass and write its result; a pass that changed nothing writes ``(unchanged)``."""
+    out = item(mod)
+    if _folder:
+        short = item.info.name.rpartition(".")[2]
+        name = "".join("_" + c.lower() if c.isupper() else c for c in short).lstrip("_")
+        record(name, "(unchanged)" if out is mod else str(out))
     return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+
 from tvm.error import AttributeError_, TypeError_
 from tvm.runtime.object import Object
 
@@ -190,16 +192,11 @@ def _checked(config: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-_local: Any = None
+_local = _thread._local()
 
 
 def _stack() -> list[PassContext]:
     """The contexts of this thread."""
-    global _local
-    if _local is None:
-        from threading import local
-
-        _local = local()
     try:
         return _local.stack  # type: ignore[no-any-return]
     except AttributeError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+
 from tvm.error import ValueError_
 
 from .kind import TargetKind
@@ -19,7 +21,16 @@ _TAGS = {
         "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+neon -num-cores=4"
     ),
 }
-_scopes: list[Target] = []
+_local = _thread._local()
+
+
+def _scopes() -> list[Target]:
+    """The targets entered in this thread."""
+    try:
+        return _local.scopes  # type: ignore[no-any-return]
+    except AttributeError:
+        _local.scopes = []
+        return _local.scopes  # type: ignore[no-any-return]
 
 
 class Target:
@@ -270,8 +281,9 @@ class Target:
         ValueError
             If there is none and ``allow_none`` is false.
         """
-        if _scopes:
-            return _scopes[-1]
+        scopes = _scopes()
+        if scopes:
+            return scopes[-1]
         if allow_none:
             return None
         raise ValueError_("no target is current; enter one with 'with tvm.target.Target(...):'")
@@ -294,11 +306,11 @@ class Target:
         return canon, canon.host
 
     def __enter__(self) -> Target:
-        _scopes.append(self)
+        _scopes().append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _scopes.pop()
+        _scopes().pop()
 
     def __str__(self) -> str:
         parts = [self.kind.name, "-keys=" + ",".join(self.keys)]

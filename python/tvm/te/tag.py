@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+
 from tvm.error import ValueError_
 
 TYPE_CHECKING = False
@@ -10,31 +12,32 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_local = _thread._local()
+
+
 class TagScope:
     """Gives every operation made inside it a tag; see `tag_scope`."""
 
-    _current: TagScope | None = None
-
     def __init__(self, tag: str) -> None:
         self.tag = tag
-        self.outer: TagScope | None = None
 
     @classmethod
     def get_current(cls) -> TagScope | None:
-        """The innermost scope, if any."""
-        return cls._current
+        """The scope that this thread is in, if any."""
+        return getattr(_local, "scope", None)
 
     def __enter__(self) -> TagScope:
-        if TagScope._current is not None:
+        outer = TagScope.get_current()
+        if outer is not None:
             raise ValueError_(
-                f"tag_scope({self.tag!r}) is inside tag_scope({TagScope._current.tag!r}): "
+                f"tag_scope({self.tag!r}) is inside tag_scope({outer.tag!r}): "
                 "tag scopes do not nest"
             )
-        TagScope._current = self
+        _local.scope = self
         return self
 
     def __exit__(self, *exc: object) -> None:
-        TagScope._current = None
+        _local.scope = None
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def tagged(*args: Any, **kwargs: Any) -> Any:
