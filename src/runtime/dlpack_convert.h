@@ -16,8 +16,9 @@ inline const char* DTypeFromDLPack(DLDataType* dtype) {
     case kDLFloat:
     case kDLOpaqueHandle:
     case kDLBfloat:
-    case kDLComplex:
       return nullptr;
+    case kDLComplex:
+      return "complex";
     case kDLBool:
       if (dtype->bits != 8) return "bool that is not one byte";
       dtype->code = kDLUInt;
@@ -62,7 +63,7 @@ inline bool DTypeToDLPack(DLDataType* dtype) {
   } else if (dtype->code == kTVME5M2Float8) {
     dtype->code = kDLFloat8_e5m2;
   } else {
-    return dtype->code <= kDLComplex;
+    return dtype->code <= kDLBfloat;
   }
   return true;
 }

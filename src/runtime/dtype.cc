@@ -29,7 +29,6 @@ const NamedDType kNames[] = {
     {"e5m2_float8", {kTVME5M2Float8, 8, 1}, true},
     {"float8_e4m3fn", {kTVME4M3Float8, 8, 1}, true},
     {"float8_e5m2", {kTVME5M2Float8, 8, 1}, true},
-    {"complex", {kDLComplex, 64, 1}, false},
 };
 
 }  // namespace
