@@ -296,9 +296,9 @@ class Analyzer:
             ):
                 return True
             other = _NEGATED.get(type(cond))
-            if other is not None and type(known) is other and info(cond.a.dtype).is_int:
-                if tir.analysis.expr_deep_equal(known, other(cond.a, cond.b)):
-                    return False
+            opposite = other is not None and type(known) is other and info(cond.a.dtype).is_int
+            if opposite and tir.analysis.expr_deep_equal(known, other(cond.a, cond.b)):
+                return False
         kind = type(cond)
         if kind not in _NEGATED or info(cond.a.dtype).lanes != 1:
             return None
@@ -380,7 +380,7 @@ def _excess(cond: Any, algebra: Algebra) -> Poly | None:
 
 
 def _order(kind: Any, a: tuple[int, int], b: tuple[int, int]) -> bool | None:
-    """A comparison decided by bounds. Infinite bounds are no values, so that they decide nothing."""
+    """A comparison decided by bounds; infinite ones are no values and decide nothing."""
     if kind in (tir.GT, tir.GE):
         return _order({tir.GT: tir.LT, tir.GE: tir.LE}[kind], b, a)
     if kind is tir.LT:

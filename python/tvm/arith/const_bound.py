@@ -128,7 +128,7 @@ def _quotient(a: Bound, b: Bound, divide: Callable[[int, int], int]) -> Bound:
 
 
 def _floor_remainder(a: Bound, b: Bound) -> Bound:
-    if 0 <= a[0] and b[0] > a[1]:
+    if a[0] >= 0 and b[0] > a[1]:
         return a
     if b[0] == b[1] and b[0] > 0 and POS_INF not in a and NEG_INF not in a:
         if a[0] // b[0] == a[1] // b[0]:

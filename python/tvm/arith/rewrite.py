@@ -213,10 +213,10 @@ class Rewriter(StmtExprMutator):
                 return a
         low, high = self._analyzer.bound(a)
         least, greatest = self._analyzer.bound(b)
-        if least > 0 and 0 <= low and high < least:
+        if least > 0 and low >= 0 and high < least:
             # By bounds: the quotient is 0 in every regime.
             return tir.const(0, a.dtype)
-        finite = NEG_INF < low and high < POS_INF and greatest < POS_INF
+        finite = low > NEG_INF and high < POS_INF and greatest < POS_INF
         if finite and least == greatest and least > 0 and low // least == high // least:
             return tir.const(low // least, a.dtype)
         return None
@@ -230,7 +230,7 @@ class Rewriter(StmtExprMutator):
                 return tir.const(base % b.value, a.dtype)
         low, high = self._analyzer.bound(a)
         least, _ = self._analyzer.bound(b)
-        if 0 <= low and high < least:
+        if low >= 0 and high < least:
             return a
         return None
 
@@ -243,8 +243,10 @@ class Rewriter(StmtExprMutator):
         least, _ = self._analyzer.bound(b)
         if low >= 0 and least > 0:
             # Truncating and rounding down are the same there.
-            return tir.const(0, a.dtype) if high < least else (
-                self.visit(tir.FloorDiv(a, b)) if is_index(a) and is_index(b) else None
+            return (
+                tir.const(0, a.dtype)
+                if high < least
+                else (self.visit(tir.FloorDiv(a, b)) if is_index(a) and is_index(b) else None)
             )
         return None
 
@@ -254,8 +256,10 @@ class Rewriter(StmtExprMutator):
         low, high = self._analyzer.bound(a)
         least, _ = self._analyzer.bound(b)
         if low >= 0 and least > 0:
-            return a if high < least else (
-                self.visit(tir.FloorMod(a, b)) if is_index(a) and is_index(b) else None
+            return (
+                a
+                if high < least
+                else (self.visit(tir.FloorMod(a, b)) if is_index(a) and is_index(b) else None)
             )
         return None
 

@@ -32,6 +32,15 @@ from .type import (
     TypeVar,
 )
 
+__all__ = [
+    "Attrs", "BaseExpr", "BaseFunc", "CallingConv", "DictAttrs", "FuncType", "GlobalVar",
+    "IRModule", "Node", "Op", "PointerType", "PrimExpr", "PrimType", "Range", "RelayExpr", "Span",
+    "TensorType", "TupleType", "Type", "TypeKind", "TypeVar", "assert_structural_equal", "attrs",
+    "base", "dtype", "expr", "get_first_structural_mismatch", "load_json", "make_node", "module",
+    "op", "register_intrin_lowering", "register_op", "register_op_attr", "save_json",
+    "serialization", "structural", "structural_equal", "structural_hash", "type",
+]  # fmt: skip
+
 base.structural_equal = structural_equal
 base.structural_hash = structural_hash
 base.assert_structural_equal = assert_structural_equal

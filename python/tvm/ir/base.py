@@ -24,8 +24,8 @@ n     a name for people: stored, never compared
 
 from __future__ import annotations
 
-from ..runtime.object import Object
 from .. import error
+from ..runtime.object import Object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ _PYTHON = {float: "float64", int: "int64", bool: "bool"}
 
 
 def canonical(dtype: object) -> str:
-    """Canonical text of anything that names a dtype: text, `tvm.DataType`, a NumPy dtype or type."""
+    """Canonical text of whatever names a dtype: text, `DataType`, a NumPy dtype or type."""
     if type(dtype) is str:
         found = _known.get(dtype)
         return found.text if found is not None else info(dtype).text

@@ -1,6 +1,7 @@
 """Programs as JSON: a list of nodes that refer to each other by number.
 
-The schema is the classic one: ``{"root": i, "nodes": [...], "b64ndarrays": [...], "attrs": {...}}``.
+The schema is the classic one,
+``{"root": i, "nodes": [...], "b64ndarrays": [...], "attrs": {...}}``.
 Node 0 is "nothing". A node is ``{"type_key": k, "attrs": {field: text}}``, where the text of a
 field that holds a node is that node's number; arrays have "data", maps "keys" and "data" (or
 alternating keys and values in "data" when the keys are nodes), texts "repr_str".
@@ -21,8 +22,18 @@ if TYPE_CHECKING:
 
 # Fields whose text is a number or a dtype, not the number of a node.
 _INTS = frozenset(
-    ("lanes", "value_index", "iter_type", "data_alignment", "offset_factor", "buffer_type", "line",
-     "end_line", "column", "end_column")  # fmt: skip
+    (
+        "lanes",
+        "value_index",
+        "iter_type",
+        "data_alignment",
+        "offset_factor",
+        "buffer_type",
+        "line",
+        "end_line",
+        "column",
+        "end_column",
+    )  # fmt: skip
 )
 _RENAMED = {("TupleType", "fields_"): "fields", ("DictAttrs", "values_"): "__dict__"}
 # Written by the classic schema's later versions for plain numbers in attributes.

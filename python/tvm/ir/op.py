@@ -81,9 +81,7 @@ def register_op(op_name: str, num_inputs: int = -1, **attributes: Any) -> Op:
     return found
 
 
-def register_op_attr(
-    op_name: str, attr_key: str, value: Any = None, level: int = 10
-) -> Any:
+def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
     """Set an attribute of an operator, made if it is new; without `value`, a decorator."""
 
     def install(given: Any) -> Any:

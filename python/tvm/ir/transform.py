@@ -322,9 +322,7 @@ class Sequential(Pass):
         self.passes = list(passes or [])
         for item in self.passes:
             if not isinstance(item, Pass):
-                raise TypeError_(
-                    f"Sequential: expected passes, but got {type(item).__name__}"
-                )
+                raise TypeError_(f"Sequential: expected passes, but got {type(item).__name__}")
 
     def run(self, mod: IRModule, context: PassContext) -> IRModule:
         for item in self.passes:

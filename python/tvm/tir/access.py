@@ -213,6 +213,4 @@ def _nested(terms: list[tuple[Any, int, Any]], extents: dict[Any, Any], inner: i
     if len(symbolic) > 1 or abs(symbolic[0][1]) != 1:
         return False
     stride = symbolic[0][2]
-    return open_end is not None and open_end[1] == 1 and bool(
-        exactly_equal(stride, open_end[0])
-    )
+    return open_end is not None and open_end[1] == 1 and bool(exactly_equal(stride, open_end[0]))

@@ -8,7 +8,8 @@ Layout of the bytes: little-endian, no padding, a text is its length as uint16 a
 
     u32 "TAT1", u16 version, u16 arguments, u32 slots, u32 0, text name
     argument: u8 kind, u8 flags, u8 code, u8 bits, u16 lanes, u32 slot, text name
-    tensor:   i32 device, u32 alignment, u64 may alias, u16 ndim, shape, u8 strided, [strides], offset
+    tensor:   i32 device, u32 alignment, u64 may alias, u16 ndim, shape, u8 strided, [strides],
+              offset
     size:     u8 0, i64 value | u8 1, u32 slot, text | u8 2, u32 slot, text
               | u8 3, u16 n, n x (u8 opcode, i64 operand), text
               | u8 4, u32 slot, text: as 1, for a variable of type int32 (others do not fit)

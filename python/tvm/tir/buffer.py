@@ -231,9 +231,7 @@ def decl_buffer(
     index = sizes[0].dtype if sizes else "int32"
     steps = () if strides is None else tuple(convert(item) for item in strides)
     if steps and len(steps) != len(sizes):
-        raise error.ValueError_(
-            f"decl_buffer {name}: {len(sizes)} sizes but {len(steps)} strides"
-        )
+        raise error.ValueError_(f"decl_buffer {name}: {len(sizes)} sizes but {len(steps)} strides")
     if offset_factor != 0 and elem_offset is None:
         elem_offset = Var(f"{name}_elem_offset", index)
     if data is None:

@@ -17,7 +17,7 @@ from .. import error
 from ..ir import dtype as _dtype
 from ..ir.base import Node
 from ..ir.expr import PrimExpr, Range
-from ..ir.type import PointerType, PrimType, Type
+from ..ir.type import PrimType, Type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

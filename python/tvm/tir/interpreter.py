@@ -190,12 +190,10 @@ class _Machine:
         if found.is_int:
             operate = numeric.INT_OPERATIONS[name]
             wrap = numeric.wrap
-            scalar: Callable[[Any, Any], Any] = lambda x, y: wrap(operate(x, y), found)
-        else:
-            compute = numeric.FLOAT_OPERATIONS[name]
-            text = found.scalar
-            scalar = lambda x, y: numeric.round_float(compute(x, y), text)
-        return _lift(scalar, a, b, found.lanes)
+            return _lift(lambda x, y: wrap(operate(x, y), found), a, b, found.lanes)
+        compute = numeric.FLOAT_OPERATIONS[name]
+        text = found.scalar
+        return _lift(lambda x, y: numeric.round_float(compute(x, y), text), a, b, found.lanes)
 
     def _compare(self, node: Any) -> Callable[[], Any]:
         a, b = self.expr(node.a), self.expr(node.b)

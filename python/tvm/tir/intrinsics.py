@@ -174,9 +174,7 @@ def _from_bits(bits: int, kind: TypeInfo) -> Any:
     return numeric.bits_to_float(bits, kind.text) if kind.is_float else wrap(bits, kind)
 
 
-def evaluate_intrinsic(
-    name: str, args: list[Any], kinds: list[TypeInfo], result: TypeInfo
-) -> Any:
+def evaluate_intrinsic(name: str, args: list[Any], kinds: list[TypeInfo], result: TypeInfo) -> Any:
     """The value of an operator on scalars.
 
     Parameters

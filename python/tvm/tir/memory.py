@@ -29,7 +29,7 @@ class Storage:
         import numpy as np
 
         found = _dtype.info(dtype)
-        size = (found.bits if found.bits >= 8 else 8 if found.is_bool else found.bits)
+        size = found.bits if found.bits >= 8 else 8 if found.is_bool else found.bits
         return Storage(np.full((elements * found.lanes * size + 7) // 8, 0xCD, np.uint8), name)
 
     @staticmethod

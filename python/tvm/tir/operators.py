@@ -66,7 +66,8 @@ def cast(value: Any, dtype: Any) -> Any:
             rounded = numeric.round_float(value.value, given.text)
             exact = numeric.round_float(rounded, wanted.text)
             # Decimal constants keep the digits they were written with as long as that is the same.
-            same = numeric.round_float(value.value, wanted.text) == exact and wanted.bits <= given.bits
+            direct = numeric.round_float(value.value, wanted.text)
+            same = direct == exact and wanted.bits <= given.bits
             return FloatImm(dtype, value.value if same else exact)
         if wanted.is_float:
             return FloatImm(dtype, numeric.int_to_float(value.value, dtype))
@@ -484,8 +485,10 @@ def negate(value: Any) -> Any:
     if type(value) is IntImm:
         return subtract(IntImm(value.dtype, 0), value)
     # -1 * x keeps the sign of zero right, 0 - x does not.
-    return multiply(value, const_of(-1, found.scalar)) if found.is_float else subtract(
-        const_of(0, value.dtype), value
+    return (
+        multiply(value, const_of(-1, found.scalar))
+        if found.is_float
+        else subtract(const_of(0, value.dtype), value)
     )
 
 

@@ -47,9 +47,21 @@ _LOOPS = ("range", "T.parallel", "T.vectorized", "T.unroll", "T.thread_binding")
 
 # Operators whose result type is written, first or last.
 _DTYPE_FIRST = frozenset(
-    ("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "reinterpret",
-     "vectorlow", "vectorhigh", "vectorcombine", "type_annotation", "ptx_mma", "mma_fill",
-     "anylist_getitem", "tvm_warp_shuffle_down")  # fmt: skip
+    (
+        "call_extern",
+        "call_pure_extern",
+        "call_llvm_intrin",
+        "call_llvm_pure_intrin",
+        "reinterpret",
+        "vectorlow",
+        "vectorhigh",
+        "vectorcombine",
+        "type_annotation",
+        "ptx_mma",
+        "mma_fill",
+        "anylist_getitem",
+        "tvm_warp_shuffle_down",
+    )  # fmt: skip
 )
 _DTYPE_LAST = frozenset(("tvm_struct_get",))
 _ALIASES = {"tvm_call_packed": "call_packed", "tvm_call_cpacked": "call_cpacked", "fabs": "fabs"}
@@ -247,7 +259,7 @@ class Printer:
             return f"cls.{node.op.name_hint}({', '.join(args)})"
         name = node.op.name if isinstance(node.op, Op) else str(node.op)
         if not name.startswith("tir."):
-            return f"T.call_intrin({quote(node.dtype)}, {quote(name)}{''.join(', ' + a for a in args)})"
+            return f"T.call_intrin({', '.join([quote(node.dtype), quote(name), *args])})"
         name = name[4:]
         if name in _DTYPE_FIRST:
             args.insert(0, quote(node.dtype))
@@ -304,7 +316,7 @@ class Printer:
             return quote(item)
         if isinstance(item, (list, tuple)):
             return f"[{', '.join([self.value(part) for part in item])}]"
-        if isinstance(item, dict) or isinstance(item, DictAttrs):
+        if isinstance(item, (dict, DictAttrs)):
             pairs = [f"{self.value(k)}: {self._attribute(v)}" for k, v in item.items()]
             return f"{{{', '.join(pairs)}}}"
         if isinstance(item, PrimExpr) and (type(item) in _EXPR or type(item) in _INFIX):
@@ -419,8 +431,10 @@ class Printer:
     def _evaluate(self, node: Any, last: bool) -> None:
         text = self.expr(node.value)
         op = getattr(node.value, "op", None)
-        plain = isinstance(op, Op) and op.has_attr("TCallEffectKind") and (
-            op.get_attr("TCallEffectKind") >= E.CallEffect.UpdateState
+        plain = (
+            isinstance(op, Op)
+            and op.has_attr("TCallEffectKind")
+            and (op.get_attr("TCallEffectKind") >= E.CallEffect.UpdateState)
         )
         self._line(text if plain or isinstance(op, GlobalVar) else f"T.evaluate({text})")
 
@@ -620,8 +634,7 @@ class Printer:
         inline = {
             param: buffer
             for param, buffer in func.buffer_map.items()
-            if _is_plain_parameter(buffer, scalars)
-            and not _uses(func.body, param)
+            if _is_plain_parameter(buffer, scalars) and not _uses(func.body, param)
         }
         signature, matches = [], []
         for param in func.params:

@@ -115,9 +115,7 @@ class ForKind:
         return ForKind.of, (self.value,)
 
 
-for _number, _name in enumerate(
-    ("SERIAL", "PARALLEL", "VECTORIZED", "UNROLLED", "THREAD_BINDING")
-):
+for _number, _name in enumerate(("SERIAL", "PARALLEL", "VECTORIZED", "UNROLLED", "THREAD_BINDING")):
     setattr(ForKind, _name, ForKind(_name, _number))
 
 
@@ -543,9 +541,7 @@ class BlockRealize(Stmt):
     KIND = new_kind()
     FIELDS = "iter_values:es predicate:e block:s"
 
-    def __init__(
-        self, iter_values: Any, predicate: Any, block: Block, span: object = None
-    ) -> None:
+    def __init__(self, iter_values: Any, predicate: Any, block: Block, span: object = None) -> None:
         self.iter_values = tuple(convert(item) for item in iter_values)
         self.predicate = predicate = _condition("BlockRealize", predicate)
         self.block = block

@@ -157,21 +157,24 @@ def _mutate_lines(cls: type) -> list[str]:
         code = cls.__init__.__code__
         names = code.co_varnames[1 : code.co_argcount]
         parts = [f"{n}={local.get(n, 'op.' + n)}" for n in names if n != "span"]
-        made = f"cls({', '.join(parts)})"
+        made = f"{cls.__name__}({', '.join(parts)})"
     return [*lines, f"if {' and '.join(changed)}: return op", f"return {made}"]
 
 
 def _make_methods(lines_of: Callable[[type], list[str]]) -> dict[str, Any]:
     """One method a node class, compiled from the class's field table."""
-    methods = {}
+    scope: dict[str, Any] = {"make_seq": _stmt.flatten_seq}
+    source = []
     for cls in EXPR_CLASSES + STMT_CLASSES:
         name = method_name(cls)
-        body = "\n".join("    " + line for line in lines_of(cls)) or "    pass"
-        scope: dict[str, Any] = {"cls": cls, "make_seq": _stmt.flatten_seq}
-        exec(f"def {name}(self, op):\n{body}\n", scope)
-        method = scope[name]
+        scope[cls.__name__] = cls
+        source.append(f"def {name}(self, op):")
+        source += ["    " + line for line in lines_of(cls)]
+    exec("\n".join(source), scope)
+    methods = {}
+    for cls in EXPR_CLASSES + STMT_CLASSES:
+        method = methods[method_name(cls)] = scope[method_name(cls)]
         method.__doc__ = f"Visit the children of a {cls.__name__}."
-        methods[name] = method
     return methods
 
 
@@ -378,8 +381,12 @@ class _Substitute(StmtExprMutator):
             offset = self.visit(buffer.elem_offset)
             same = (data is buffer.data and shape is buffer.shape and strides is buffer.strides
                     and offset is buffer.elem_offset)  # fmt: skip
-            made = buffer if same else replace_buffer(
-                buffer, data=data, shape=shape, strides=strides, elem_offset=offset
+            made = (
+                buffer
+                if same
+                else replace_buffer(
+                    buffer, data=data, shape=shape, strides=strides, elem_offset=offset
+                )
             )
             self._buffers[buffer] = made
         return made

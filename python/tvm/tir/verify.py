@@ -129,9 +129,7 @@ class _Checker(StmtExprVisitor):
     def access(self, node: Any, buffer: Any, indices: Any) -> str:
         """Indices that fit a buffer; returns the dtype of what is accessed."""
         if len(indices) != len(buffer.shape):
-            self.fail(
-                node, f"{buffer.name} has {len(buffer.shape)} dimensions, not {len(indices)}"
-            )
+            self.fail(node, f"{buffer.name} has {len(buffer.shape)} dimensions, not {len(indices)}")
         for index in indices[:-1]:
             self.integer(node, "an index before the last", index)
         if indices and not _dtype.info(indices[-1].dtype).is_int:

@@ -1,7 +1,6 @@
 """The analyzer's answers that programs and passes rely on."""
 
 import pytest
-
 import tvm
 from tvm import tir
 from tvm.arith import Analyzer, ConstIntBound, IntervalSet, ModularSet

@@ -4,7 +4,6 @@ import copy
 import pickle
 
 import pytest
-
 import tvm
 from tvm import ir, tir
 from tvm.tir.stmt_functor import EXPR_CLASSES, STMT_CLASSES, StmtExprMutator, StmtExprVisitor
@@ -31,8 +30,10 @@ class Producer(tir.DataProducer):
 
 T = Producer("T", "float32")
 AXIS = tir.IterVar((0, 4), "k", tir.IterVar.CommReduce)
-BINARY = [getattr(tir, name) for name in (
-    "Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE").split()]  # fmt: skip
+BINARY = [
+    tir.Add, tir.Sub, tir.Mul, tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max,
+    tir.EQ, tir.NE, tir.LT, tir.LE, tir.GT, tir.GE,
+]  # fmt: skip
 BLOCK = tir.Block(
     [tir.IterVar((0, 8), "v")], [], [tir.stmt.BufferRegion(A, [(0, 8)])], "block", STORE,
     init=tir.BufferStore(A, tir.const(0.0), [X]), alloc_buffers=[B], annotations={"k": 1},

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tvm
 from tvm import tir
 from tvm.ir.dtype import info, int_range

@@ -4,7 +4,6 @@ import struct
 
 import numpy as np
 import pytest
-
 import tvm
 from tvm import tir
 from tvm.ir import IRModule
