@@ -20,6 +20,10 @@ class Op(RelayExpr):
     type_key = "Op"
     FIELDS = "name:x"
 
+    name: str
+    num_inputs: int
+    attributes: dict[str, Any]
+
     def __init__(self, name: str = "") -> None:
         raise error.TVMError("an Op is not made, it is looked up: tvm.ir.Op.get(name)")
 

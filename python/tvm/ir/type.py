@@ -83,7 +83,7 @@ class TupleType(Type):
     FIELDS = "fields_:r"
 
     def __init__(self, fields_: object = ()) -> None:
-        self.fields_ = tuple(fields_)  # type: ignore[arg-type]
+        self.fields_: tuple[Type, ...] = tuple(fields_)  # type: ignore[arg-type]
 
 
 class TypeVar(Type):
@@ -115,7 +115,7 @@ class FuncType(Type):
     FIELDS = "arg_types:r ret_type:r"
 
     def __init__(self, arg_types: object, ret_type: Type) -> None:
-        self.arg_types = tuple(arg_types)  # type: ignore[arg-type]
+        self.arg_types: tuple[Type, ...] = tuple(arg_types)  # type: ignore[arg-type]
         self.ret_type = ret_type
 
 
@@ -127,5 +127,5 @@ class TensorType(Type):
     FIELDS = "shape:es dtype:x"
 
     def __init__(self, shape: object, dtype: object = "float32") -> None:
-        self.shape = tuple(shape)  # type: ignore[arg-type]
+        self.shape: tuple[Node, ...] = tuple(shape)  # type: ignore[arg-type]
         self.dtype = _dtype.canonical(dtype)

@@ -183,9 +183,27 @@ class Buffer(Node):
 
     def get_flattened_buffer(self) -> Buffer:
         """The same memory as one dimension."""
-        from .flatten import flattened_buffer
-
-        return flattened_buffer(self)
+        if len(self.shape) <= 1 and not self.strides:
+            return self
+        # The greatest extent that strides span is that of the outermost dimension.
+        total: Any = IntImm("int32", 1)
+        if self.strides:
+            total = self.strides[0] * self.shape[0]
+        else:
+            for size in self.shape:
+                total = total * size
+        return Buffer(
+            self.data,
+            self.dtype,
+            (convert(total),),
+            (),
+            self.elem_offset,
+            self.name,
+            self.data_alignment,
+            self.offset_factor,
+            self.buffer_type,
+            (),
+        )
 
 
 def decl_buffer(

@@ -174,7 +174,7 @@ def _fold(name: str, a: Any, b: Any) -> Any:
         return IntImm(dtype, value)
     if dtype in ("int32", "int64"):
         return None
-    return IntImm(dtype, numeric.wrap(value, _dtype.info(dtype)))
+    return IntImm(dtype, _dtype.wrap(value, _dtype.info(dtype)))
 
 
 def _folded(node: Any, a: Any, b: Any) -> Any:
@@ -511,7 +511,7 @@ def _bits(name: str, function: Callable[[int, int], int]) -> Callable[[Any, Any]
         if not found.is_int:
             raise error.TypeError_(f"{name}: expected integer operands, but got {lhs.dtype}")
         if type(lhs) is IntImm and type(rhs) is IntImm:
-            return IntImm(found.text, numeric.wrap(function(lhs.value, rhs.value), found))
+            return IntImm(found.text, _dtype.wrap(function(lhs.value, rhs.value), found))
         return Call(lhs.dtype, "tir." + name, [lhs, rhs])
 
     operate.__name__ = operate.__qualname__ = name
@@ -542,7 +542,7 @@ def _shift(name: str, function: Callable[[int, int], int]) -> Callable[[Any, Any
             if rhs.value == 0:
                 return lhs
             if type(lhs) is IntImm:
-                return IntImm(found.text, numeric.wrap(function(lhs.value, rhs.value), found))
+                return IntImm(found.text, _dtype.wrap(function(lhs.value, rhs.value), found))
         return Call(lhs.dtype, "tir." + name, [lhs, rhs])
 
     operate.__name__ = operate.__qualname__ = name
@@ -561,7 +561,7 @@ def bitwise_not(value: Any, span: object = None) -> Any:
     if not found.is_int:
         raise error.TypeError_(f"bitwise_not: expected an integer, but got {value.dtype}")
     if type(value) is IntImm:
-        return IntImm(found.text, numeric.wrap(~value.value, found))
+        return IntImm(found.text, _dtype.wrap(~value.value, found))
     return Call(value.dtype, "tir.bitwise_not", [value])
 
 

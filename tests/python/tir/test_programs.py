@@ -208,3 +208,28 @@ def test_only_elementwise_access_may_alias():
     # Written several times: what is read back has changed already.
     assert alias(lambda i, j: j, lambda i, j: j) == 0
     assert alias(lambda i, j: i * 4 + j, lambda i, j: i * 4 + j) == 0
+
+
+def test_specialize():
+    n, m, i = tir.Var("n"), tir.Var("m"), tir.Var("i")
+    a = tir.decl_buffer((n,), "int32", name="A")
+    func = tir.PrimFunc([a, m], tir.For(i, 0, n, 0, tir.BufferStore(a, i * m, [i])))
+    param = func.params[0]
+    fixed = func.specialize({m: 3, param: tir.decl_buffer((4,), "int32")})
+    verify(fixed)
+    assert len(fixed.params) == 1
+    assert fixed.buffer_map[param].shape[0].value == 4
+    values = np.zeros(4, "int32")
+    interpret(fixed, values)
+    assert values.tolist() == [0, 3, 6, 9]
+    with pytest.raises(ValueError, match="is not a parameter"):
+        func.specialize({i: 1})
+    with pytest.raises(TypeError, match="expected a Buffer"):
+        func.specialize({param: 1})
+
+
+def test_flattened_buffer():
+    flat = tir.decl_buffer((4, 8), "int8", name="A").get_flattened_buffer()
+    assert [size.value for size in flat.shape] == [32]
+    one = tir.decl_buffer((4,), "int8")
+    assert one.get_flattened_buffer() is one
