@@ -4,8 +4,8 @@
     python benchmarks/array.py --callgrind  # instruction counts beside (needs valgrind)
     python benchmarks/array.py --markdown   # as in docs/performance.md
 
-All figures of a line come from one process, ours and the peer's measured in turn; the minimum of many
-repeats counts. Every operation is called through a lambda, on both sides.
+All figures of a line come from one process, ours and the peer's measured in turn; the minimum of
+many repeats counts. Every operation is called through a lambda, on both sides.
 """
 
 import sys
@@ -20,7 +20,6 @@ import time
 import timeit
 
 import numpy as np
-
 import tvm
 from tvm import te
 
@@ -59,18 +58,33 @@ def rows():
     a, b = tvm.nd.array(x), tvm.nd.array(x)
     f = compiled_add()
     out = [
-        Row("nd.empty", lambda: tvm.nd.empty(SHAPE), lambda: np.empty(SHAPE, np.float32), 0.45,
-            "np.empty"),
+        Row(
+            "nd.empty",
+            lambda: tvm.nd.empty(SHAPE),
+            lambda: np.empty(SHAPE, np.float32),
+            0.45,
+            "np.empty",
+        ),
         Row("nd.array(x)", lambda: tvm.nd.array(x), lambda: np.array(x), 0.55, "np.array(x)"),
         Row("a.numpy()", lambda: a.numpy(), lambda: np.array(x), 0.55, "np.array(x)"),
         Row("a.copyfrom(x)", lambda: a.copyfrom(x), lambda: np.copyto(y, x), 0.5, "np.copyto"),
         Row("a.copyto(b)", lambda: a.copyto(b), lambda: np.copyto(y, x), 0.5, "np.copyto"),
-        Row("from_dlpack(np)", lambda: tvm.nd.from_dlpack(x), lambda: np.from_dlpack(x), 0.6,
-            "np.from_dlpack(np)"),
-        Row("np.from_dlpack(a)", lambda: np.from_dlpack(a), lambda: np.from_dlpack(x), 1.1,
-            "np.from_dlpack(np)"),
+        Row(
+            "from_dlpack(np)",
+            lambda: tvm.nd.from_dlpack(x),
+            lambda: np.from_dlpack(x),
+            0.6,
+            "np.from_dlpack(np)",
+        ),
+        Row(
+            "np.from_dlpack(a)",
+            lambda: np.from_dlpack(a),
+            lambda: np.from_dlpack(x),
+            1.1,
+            "np.from_dlpack(np)",
+        ),
         Row("a.shape", lambda: a.shape, lambda: x.shape, 2.0, "x.shape"),
-    ]  # fmt: skip
+    ]
     if tvm_ffi is not None:
         nop = tvm_ffi.get_global_func("testing.nop")
         fa, fb = tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y)
@@ -78,22 +92,60 @@ def rows():
         out.append(Row("f(np, np)", lambda: f(x, y), lambda: nop(x, y), 0.7, "tvm_ffi nop(np, np)"))
         if torch is not None:
             t, u = torch.ones(SHAPE), torch.ones(SHAPE)
-            out.append(Row("f(torch, torch)", lambda: f(t, u), lambda: nop(t, u), 0.7,
-                           "tvm_ffi nop(torch, torch)"))  # fmt: skip
-            out.append(Row("from_dlpack(torch)", lambda: tvm.nd.from_dlpack(t),
-                           lambda: tvm_ffi.from_dlpack(t), 0.7, "tvm_ffi.from_dlpack(torch)"))  # fmt: skip
+            out.append(
+                Row(
+                    "f(torch, torch)",
+                    lambda: f(t, u),
+                    lambda: nop(t, u),
+                    0.7,
+                    "tvm_ffi nop(torch, torch)",
+                )
+            )
+            out.append(
+                Row(
+                    "from_dlpack(torch)",
+                    lambda: tvm.nd.from_dlpack(t),
+                    lambda: tvm_ffi.from_dlpack(t),
+                    0.7,
+                    "tvm_ffi.from_dlpack(torch)",
+                )
+            )
     big, big2 = np.ones(MB256, "float32"), np.ones(MB256, "float32")
     c, d = tvm.nd.array(big), tvm.nd.array(big)
     out += [
-        Row("256 MB copyfrom", lambda: c.copyfrom(big), lambda: np.copyto(big2, big), 1.1,
-            "np.copyto (warm)", large=True),
-        Row("256 MB copyto", lambda: c.copyto(d), lambda: np.copyto(big2, big), 1.1,
-            "np.copyto (warm)", large=True),
-        Row("256 MB nd.array", lambda: tvm.nd.array(big), lambda: np.copyto(big2, big), 1.5,
-            "np.copyto (warm)", large=True),
-        Row("256 MB numpy()", lambda: c.numpy(), lambda: np.copyto(big2, big), 1.5,
-            "np.copyto (warm)", large=True),
-    ]  # fmt: skip
+        Row(
+            "256 MB copyfrom",
+            lambda: c.copyfrom(big),
+            lambda: np.copyto(big2, big),
+            1.1,
+            "np.copyto (warm)",
+            large=True,
+        ),
+        Row(
+            "256 MB copyto",
+            lambda: c.copyto(d),
+            lambda: np.copyto(big2, big),
+            1.1,
+            "np.copyto (warm)",
+            large=True,
+        ),
+        Row(
+            "256 MB nd.array",
+            lambda: tvm.nd.array(big),
+            lambda: np.copyto(big2, big),
+            1.5,
+            "np.copyto (warm)",
+            large=True,
+        ),
+        Row(
+            "256 MB numpy()",
+            lambda: c.numpy(),
+            lambda: np.copyto(big2, big),
+            1.5,
+            "np.copyto (warm)",
+            large=True,
+        ),
+    ]
     return out
 
 
@@ -116,9 +168,16 @@ def callgrind_instructions(which):
         for repeat in (100, 1100):
             with tempfile.NamedTemporaryFile(suffix=".out") as log:
                 command = [
-                    "valgrind", "--tool=callgrind", f"--callgrind-out-file={log.name}",
-                    sys.executable, __file__, "--loop", which, side, str(repeat),
-                ]  # fmt: skip
+                    "valgrind",
+                    "--tool=callgrind",
+                    f"--callgrind-out-file={log.name}",
+                    sys.executable,
+                    __file__,
+                    "--loop",
+                    which,
+                    side,
+                    str(repeat),
+                ]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
             totals.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
         counts.append((totals[1] - totals[0]) / 1000)
@@ -173,11 +232,12 @@ def main():
             count = "{:.0f} / {:.0f}".format(*callgrind_instructions(row.name))
         mark = "" if ratio <= row.bound else "  <-- above the bound"
         if options.markdown:
-            print(f"| `{row.name}` | {ours * scale:.0f} {unit} | {row.peer_name} "
-                  f"| {peer * scale:.0f} {unit} | {ratio:.2f} | {row.bound} | {count} |")  # fmt: skip
+            cells = [f"`{row.name}`", f"{ours * scale:.0f} {unit}", row.peer_name]
+            cells += [f"{peer * scale:.0f} {unit}", f"{ratio:.2f}", str(row.bound), count]
+            print("| " + " | ".join(cells) + " |")
         else:
-            print(f"{row.name:20} {ours * scale:8.0f} {unit}  {row.peer_name:28} "
-                  f"{peer * scale:8.0f} {unit}  {ratio:5.2f} (<= {row.bound}) {count}{mark}")  # fmt: skip
+            sides = f"{ours * scale:8.0f} {unit}  {row.peer_name:28} {peer * scale:8.0f} {unit}"
+            print(f"{row.name:20} {sides}  {ratio:5.2f} (<= {row.bound}) {count}{mark}")
     if not options.only:
         took = import_milliseconds()
         failed += took > 40

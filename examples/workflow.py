@@ -13,7 +13,6 @@ import_ms = (time.perf_counter() - start) * 1e3
 import numpy as np  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
-
 from tvm import te  # noqa: E402
 
 console = Console(width=110, highlight=False)

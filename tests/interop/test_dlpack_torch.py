@@ -6,7 +6,6 @@ import weakref
 
 import numpy as np
 import pytest
-
 import tvm
 
 SAME_NAME = ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "bool"]

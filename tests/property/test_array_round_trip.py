@@ -5,11 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-
-import tvm
 from layouts import arrays
 
 
@@ -113,7 +112,9 @@ def test_bfloat16_rounds_to_nearest_even(x):
     assert np.all(np.isnan(got[nan].view(ml_dtypes.bfloat16).astype(np.float32)))
 
 
-@pytest.mark.parametrize("name,np_name", [("e4m3_float8", "float8_e4m3fn"), ("e5m2_float8", "float8_e5m2")])
+@pytest.mark.parametrize(
+    "name,np_name", [("e4m3_float8", "float8_e4m3fn"), ("e5m2_float8", "float8_e5m2")]
+)
 def test_every_float8(name, np_name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     bits = np.arange(256, dtype="uint8")

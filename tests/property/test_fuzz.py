@@ -29,5 +29,7 @@ def run(seed, count):
         timeout=600,
         env={**os.environ, "TVM_NUM_THREADS": "2"},
     )
-    assert done.returncode == 0, f"seed {seed}: {done.returncode}\n{done.stdout}\n{done.stderr[-4000:]}"
+    assert done.returncode == 0, (
+        f"seed {seed}: {done.returncode}\n{done.stdout}\n{done.stderr[-4000:]}"
+    )
     assert "calls" in done.stdout

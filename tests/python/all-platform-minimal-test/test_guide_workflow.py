@@ -3,7 +3,6 @@
 
 def test_guide_workflow():
     import numpy as np
-
     import tvm
     from tvm import te
 
@@ -35,7 +34,6 @@ def test_guide_workflow():
 
 def test_guide_dlpack(torch):
     import numpy as np
-
     import tvm
 
     # 5. share memory with torch
