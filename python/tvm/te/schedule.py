@@ -269,9 +269,7 @@ def PostDFSOrder(outputs: Any, read_graph: Any = None) -> list[Operation]:
             continue
         seen.add(id(op))
         stack.append((op, True))
-        for tensor in reversed(op.input_tensors):
-            if id(tensor.op) not in seen:
-                stack.append((tensor.op, False))
+        stack += [(t.op, False) for t in reversed(op.input_tensors) if id(t.op) not in seen]
     return order
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tvm import tir
 from tvm.error import ScheduleError, TypeError_
-from tvm.runtime.object import Object
 from tvm.tir import IntImm, IterVar, PrimExpr
 from tvm.tir.expr import convert
 
 from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
+from .stage_place import IterVarAttr, StagePlace
 from .tensor import Tensor
 
 TYPE_CHECKING = False
@@ -27,44 +27,7 @@ _ATTACH_NAMES = {
 }
 
 
-class IterVarAttr(Object):
-    """What a stage wants of one of its axes."""
-
-    __slots__ = (
-        "iter_type",
-        "bind_thread",
-        "prefetch_data",
-        "prefetch_offset",
-        "tensor_intrin",
-        "dim_align_factor",
-        "dim_align_offset",
-        "pragma_keys",
-        "pragma_values",
-    )
-
-    type_key = "IterVarAttr"
-
-    def __init__(self, iter_type: int = 0) -> None:
-        self.iter_type = iter_type
-        self.bind_thread: IterVar | None = None
-        self.prefetch_data: list[Tensor] = []
-        self.prefetch_offset: list[PrimExpr] = []
-        self.tensor_intrin: Any = None
-        self.dim_align_factor = 0
-        self.dim_align_offset = 0
-        self.pragma_keys: list[PrimExpr] = []
-        self.pragma_values: list[Any] = []
-
-    def copy(self) -> IterVarAttr:
-        """An equal one that can change alone."""
-        other = IterVarAttr(self.iter_type)
-        for name in self.__slots__:
-            value = getattr(self, name)
-            setattr(other, name, list(value) if isinstance(value, list) else value)
-        return other
-
-
-class Stage(Object):
+class Stage(StagePlace):
     """How one operation runs.
 
     Attributes
@@ -462,102 +425,6 @@ class Stage(Object):
         attr = self._attr(axis)
         attr.dim_align_factor = int(factor)
         attr.dim_align_offset = int(offset)
-
-    # ---- place
-    def _check_group(self, what: str, target: Stage) -> None:
-        group = self.group
-        if group is None:
-            return
-        other: Stage | None = target
-        while other is not None and other is not group:
-            other = other.group
-        if other is None:
-            raise self._refuse(
-                f"{what} {target.name}", "the stage belongs to a group and cannot leave it"
-            )
-
-    def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute what one iteration of a consumer's axis needs, right inside it.
-
-        Parameters
-        ----------
-        parent : Stage
-            The consumer.
-        scope : IterVar
-            One of its axes.
-
-        Raises
-        ------
-        ScheduleError
-            If the stage is of another schedule or the axis of another stage.
-        """
-        if not isinstance(parent, Stage):
-            raise TypeError_(
-                f"stage {self.name}: compute_at: expected a stage (s[tensor]), but got "
-                f"{type(parent).__name__}"
-            )
-        if isinstance(self.op, PlaceholderOp):
-            raise self._refuse("compute_at", "a placeholder is not computed")
-        if parent.schedule is not self.schedule:
-            raise self._refuse(
-                f"compute_at {parent.name}", "that stage belongs to another schedule"
-            )
-        if parent is self:
-            raise self._refuse("compute_at", "a stage cannot be attached to itself")
-        self._check_group("compute_at", parent)
-        if not isinstance(scope, IterVar):
-            raise TypeError_(
-                f"stage {self.name}: compute_at: expected an axis (IterVar) of {parent.name}, but "
-                f"got {type(scope).__name__}"
-            )
-        if not any(iv is scope for iv in parent.all_iter_vars):
-            raise self._refuse(
-                f"compute_at {parent.name}",
-                f"axis {scope.var.name} does not belong to that stage, whose axes are "
-                f"{parent._leaf_names()}",
-            )
-        self.attach_type = self.SCOPE
-        self.attach_stage = parent
-        self.attach_ivar = scope
-
-    def compute_inline(self) -> None:
-        """Compute each element where it is used."""
-        self.attach_type = self.INLINE
-        self.attach_stage = None
-        self.attach_ivar = None
-
-    def compute_root(self) -> None:
-        """Compute the whole tensor in loops of its own."""
-        self.attach_type = self.GROUP_ROOT
-        self.attach_stage = None
-        self.attach_ivar = None
-
-    def set_scope(self, scope: str) -> None:
-        """Say in which memory the result lives, for instance ``"local"`` or ``"shared"``."""
-        self.scope = str(scope)
-
-    def set_store_predicate(self, predicate: Any) -> None:
-        """Store only where ``predicate`` holds: a promise that the rest is never read."""
-        self.store_predicate = convert(predicate)
-
-    def env_threads(self, threads: Any) -> None:
-        """Threads that run the whole stage."""
-        items = list(threads) if isinstance(threads, (list, tuple)) else [threads]
-        self.leaf_iter_vars = items + self.leaf_iter_vars
-        self.all_iter_vars += items
-        self.env_threads_ = items + self.env_threads_
-
-    def double_buffer(self) -> None:
-        """Fill one copy of the buffer while the other is read."""
-        if self.is_output:
-            raise self._refuse("double_buffer", "an output's memory belongs to the caller")
-        self.double_buffered = True
-
-    def rolling_buffer(self) -> None:
-        """Keep what neighbouring iterations share instead of computing it again."""
-        if self.is_output:
-            raise self._refuse("rolling_buffer", "an output's memory belongs to the caller")
-        self.rolling_buffered = True
 
     # ---- for the lowering
     @property

@@ -210,8 +210,8 @@ class Program:
         return arrays
 
     # ---- scheduling
-    def schedule(self, log=None):
-        """A random legal schedule."""
+    def schedule(self, log=None, rfactor=False):
+        """A random legal schedule; ``rfactor`` lets it factor reductions too."""
         choose = self.choose
         log = [] if log is None else log
         s = te.create_schedule([t.op for t in self.outputs])
@@ -232,6 +232,9 @@ class Program:
                 if readers:
                     s.cache_read(op.output(0), "local", readers)
                     log.append(f"cache_read {op.name}")
+        if rfactor:
+            for stage in [st for st in s.stages if st.is_computed]:
+                self._rfactor(s, stage, log)
         for stage in reversed([st for st in s.stages if st.is_computed]):
             op = stage.op
             if (
@@ -250,6 +253,20 @@ class Program:
             if choose.chance(50):
                 self._attach(s, stage, log)
         return s
+
+    def _rfactor(self, s, stage, log):
+        choose = self.choose
+        reduced = list(stage.op.reduce_axis)
+        if not reduced or choose.chance(30):
+            return
+        if len(reduced) > 1 and choose.chance(30):
+            reduced = [stage.fuse(*reduced)]
+        axis = choose.one_of(reduced)
+        if choose.chance(60):
+            axis = choose.one_of(stage.split(axis, factor=1 + choose.below(4)))
+        position = choose.below(len(stage.op.axis) + 1)
+        s.rfactor(stage.op.output(0), axis, position)
+        log.append(f"rfactor {stage.name} {axis.var.name} {position}")
 
     def _axes(self, s, stage, log):
         choose = self.choose
@@ -329,12 +346,12 @@ class VerifyEach:
             raise AssertionError(f"after {info.name}: {err}") from err
 
 
-def check(choose, show=False):
+def check(choose, show=False, rfactor=False):
     """Compare a random schedule's program with what the computation means."""
     program = Program(choose)
     log = []
     want = program.reference()
-    s = program.schedule(log)
+    s = program.schedule(log, rfactor)
     bodies = [f"{t.name} = {t.op.body}" for t in program.computed]
     note = "\n".join([str(program.sizes), *bodies, *log])
     try:

@@ -18,6 +18,12 @@ def test_found_before(seed):
     check(Chooser.seeded(seed))
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_seeded_rfactor(block):
+    for seed in range(block * 15, block * 15 + 15):
+        check(Chooser.seeded(7000 + seed), rfactor=True)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_drawn(data):
