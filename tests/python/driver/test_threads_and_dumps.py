@@ -35,7 +35,7 @@ def test_build_from_several_threads():
             for round_ in range(4):
                 n = 8 + number + round_
                 A = te.placeholder((n,), name="A")
-                B = te.compute((n,), lambda i: A[i] * float(number + 1), name="B")
+                B = te.compute((n,), lambda i, A=A: A[i] * float(number + 1), name="B")
                 f = tvm.build(te.create_schedule(B.op), [A, B], "llvm")
                 x, y = tvm.nd.array(np.ones(n, "float32")), tvm.nd.empty((n,))
                 f(x, y)
