@@ -378,9 +378,10 @@ class Printer:
             text = ", ".join(steps)
             parts.append(f"strides=({text},)" if len(steps) == 1 else f"strides=({text})")
         offset = buffer.elem_offset
-        if not (type(offset) is E.IntImm and offset.value == 0):
-            if not (isinstance(offset, E.Var) and offset not in self._names):
-                parts.append(f"elem_offset={self.expr(offset)}")
+        zero = type(offset) is E.IntImm and offset.value == 0
+        unknown = isinstance(offset, E.Var) and offset not in self._names
+        if not zero and not unknown:
+            parts.append(f"elem_offset={self.expr(offset)}")
         if buffer.scope() != "global":
             parts.append(f"scope={quote(buffer.scope())}")
         if buffer.data_alignment != 64:
@@ -532,14 +533,14 @@ class Printer:
 
     def _attr(self, node: Any, last: bool) -> None:
         key = node.attr_key
-        if key in ("thread_extent", "virtual_thread") and isinstance(node.node, E.IterVar):
-            if node.node.var not in self._names:
-                tag = node.node.thread_tag or "vthread"
-                self._names[node.node.var] = self._unique(node.node.var.name)
-                call = f"T.launch_thread({quote(tag)}, {self.expr(node.value)})"
-                name = self.name(node.node.var)
-                self._scope(node, last, f"{name} = {call}", f"{call} as {name}")
-                return
+        is_thread = key in ("thread_extent", "virtual_thread") and isinstance(node.node, E.IterVar)
+        if is_thread and node.node.var not in self._names:
+            tag = node.node.thread_tag or "vthread"
+            self._names[node.node.var] = self._unique(node.node.var.name)
+            call = f"T.launch_thread({quote(tag)}, {self.expr(node.value)})"
+            name = self.name(node.node.var)
+            self._scope(node, last, f"{name} = {call}", f"{call} as {name}")
+            return
         about = self._attr_node(node.node)
         call = f"T.attr({about}, {quote(key)}, {self.expr(node.value)})"
         self._scope(node, last, call, call)
@@ -659,9 +660,8 @@ class Printer:
     def _match_lines(self, param: Any, buffer: Buffer) -> list[str]:
         lines = []
         for item in buffer.shape:
-            for var in _variables(item):
-                if var not in self._names:
-                    lines.append(f"{self.name(var)} = T.{var.dtype}()")
+            fresh = [var for var in _variables(item) if var not in self._names]
+            lines += [f"{self.name(var)} = T.{var.dtype}()" for var in dict.fromkeys(fresh)]
         options = ", ".join([self._names[param], *self._buffer_options(buffer, False)])
         name = self._define_buffer(buffer)
         for item in (*buffer.strides, buffer.elem_offset):
