@@ -130,9 +130,9 @@ def _quotient(a: Bound, b: Bound, divide: Callable[[int, int], int]) -> Bound:
 def _floor_remainder(a: Bound, b: Bound) -> Bound:
     if a[0] >= 0 and b[0] > a[1]:
         return a
-    if b[0] == b[1] and b[0] > 0 and POS_INF not in a and NEG_INF not in a:
-        if a[0] // b[0] == a[1] // b[0]:
-            return a[0] % b[0], a[1] % b[0]
+    one_divisor = b[0] == b[1] and b[0] > 0 and POS_INF not in a and NEG_INF not in a
+    if one_divisor and a[0] // b[0] == a[1] // b[0]:
+        return a[0] % b[0], a[1] % b[0]
     low = min(0, b[0] + 1) if b[0] != NEG_INF else NEG_INF
     high = max(0, b[1] - 1) if b[1] != POS_INF else POS_INF
     if a[0] >= 0 and b[0] >= 0:

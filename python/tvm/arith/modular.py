@@ -124,10 +124,10 @@ class ModularAnalysis:
         if not isinstance(expr.op, Op):
             return ANY
         name, args = expr.op.name, expr.args
-        if name == "tir.shift_left" and isinstance(args[1], tir.IntImm):
-            if 0 <= args[1].value < info(expr.dtype).bits:
-                coeff, base = self.of(args[0])
-                return normal(coeff << args[1].value, base << args[1].value)
+        amount = args[1].value if len(args) > 1 and isinstance(args[1], tir.IntImm) else -1
+        if name == "tir.shift_left" and 0 <= amount < info(expr.dtype).bits:
+            coeff, base = self.of(args[0])
+            return normal(coeff << amount, base << amount)
         if name == "tir.if_then_else":
             return union(self.of(args[1]), self.of(args[2]))
         return ANY

@@ -161,20 +161,34 @@ def _mutate_lines(cls: type) -> list[str]:
     return [*lines, f"if {' and '.join(changed)}: return op", f"return {made}"]
 
 
+def _first_call(self: Any, op: Any) -> Any:
+    return compiled(type(op))(self, op)  # type: ignore[name-defined]  # noqa: F821
+
+
+_FUNCTION: Any = type(_first_call)
+
+
 def _make_methods(lines_of: Callable[[type], list[str]]) -> dict[str, Any]:
-    """One method a node class, compiled from the class's field table."""
+    """One method a node class, from the class's field table, compiled when it is first called."""
+    methods: dict[str, Any] = {}
     scope: dict[str, Any] = {"make_seq": _stmt.flatten_seq}
-    source = []
-    for cls in EXPR_CLASSES + STMT_CLASSES:
+
+    def compiled(cls: type) -> Any:
         name = method_name(cls)
-        scope[cls.__name__] = cls
-        source.append(f"def {name}(self, op):")
-        source += ["    " + line for line in lines_of(cls)]
-    exec("\n".join(source), scope)
-    methods = {}
+        lines = [f"def {name}(self, op):", *["    " + line for line in lines_of(cls)]]
+        made: dict[str, Any] = {}
+        exec("\n".join(lines), scope, made)
+        # The function stays the same object, which tables of functors already hold.
+        methods[name].__code__ = made[name].__code__
+        return methods[name]
+
+    scope["compiled"] = compiled
     for cls in EXPR_CLASSES + STMT_CLASSES:
-        method = methods[method_name(cls)] = scope[method_name(cls)]
+        scope[cls.__name__] = cls
+        name = method_name(cls)
+        method = _FUNCTION(_first_call.__code__, scope, name)
         method.__doc__ = f"Visit the children of a {cls.__name__}."
+        methods[name] = method
     return methods
 
 
