@@ -1,8 +1,21 @@
-"""Run the Python code in Markdown files: ``python tools/run_docs_code.py README.md docs``.
+"""Run the code in Markdown files: ``python tools/run_docs_code.py README.md docs``.
 
-All ``python`` blocks of a file run in order in one fresh process, as a reader would type them. A block
-fenced as ``python notest`` is shown only. A ``text`` block right after a Python block is its expected output.
+All ``python`` blocks of a file run in order in one fresh process and an empty folder, as a reader
+would type them. What a fence's info string says:
+
+``python``
+    Runs. A ``text`` block right after it is its expected output.
+``python notest``
+    Is shown only.
+``LANGUAGE file=NAME``
+    Is written to the file NAME of the folder, where later blocks find it; blocks of the same NAME
+    are joined. So a page can show a C program in pieces, compile it and run it.
+
+``--update`` writes the output that came into the ``text`` blocks; look at the difference before you
+keep it.
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
@@ -26,14 +39,31 @@ def blocks(text):
             info = None
         elif info is not None:
             content.append(line)
+    if info is not None:
+        raise ValueError(f"line {start}: the block {FENCE}{info} is not closed")
 
 
-def run_file(path):
-    """Run the blocks of one file in this process; raises on the first failure."""
+def target_file(info):
+    """The file that a block is for, or None."""
+    for word in info.split()[1:]:
+        if word.startswith("file="):
+            return word[len("file=") :]
+    return None
+
+
+def run_file(path, update=False):
+    """Run the blocks of one file in this process and folder; raises on the first failure."""
     scope = {"__name__": "__main__"}
     output = None
-    for number, info, content in blocks(path.read_text(encoding="utf-8")):
-        if info == "python":
+    text = path.read_text(encoding="utf-8")
+    changes = []
+    for number, info, content in blocks(text):
+        name = target_file(info)
+        if name is not None:
+            with open(name, "a", encoding="utf-8") as file:
+                file.write(content + "\n")
+            output = None
+        elif info == "python":
             # line numbers in tracebacks are those of the document
             code = compile("\n" * number + content, str(path), "exec")
             buffer = io.StringIO()
@@ -41,22 +71,32 @@ def run_file(path):
                 exec(code, scope)
             output = buffer.getvalue()
         elif info == "text" and output is not None:
-            if output.strip() != content.strip():
+            if output.strip() != content.strip() and update:
+                changes.append((number, len(content.splitlines()), output.strip("\n").splitlines()))
+            elif output.strip() != content.strip():
                 raise AssertionError(
                     f"{path}:{number}: expected output\n{content}\nbut got\n{output}"
                 )
             output = None
         else:
             output = None
+    if changes:
+        lines = text.splitlines()
+        for number, count, new in reversed(changes):
+            lines[number : number + count] = new
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main():
-    cli = argparse.ArgumentParser(description=__doc__)
+    cli = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     cli.add_argument("paths", nargs="+", type=pathlib.Path)
+    cli.add_argument("--update", action="store_true", help="write the output that came")
     cli.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = cli.parse_args()
     if options.one:
-        run_file(options.paths[0])
+        run_file(options.paths[0], options.update)
         return 0
     files = []
     for path in options.paths:
@@ -68,7 +108,13 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                [sys.executable, str(pathlib.Path(__file__).resolve()), "--one", str(path.resolve())],
+                [
+                    sys.executable,
+                    str(pathlib.Path(__file__).resolve()),
+                    "--one",
+                    str(path.resolve()),
+                    *(["--update"] if options.update else []),
+                ],
                 cwd=folder,
                 capture_output=True,
                 text=True,

@@ -3,12 +3,14 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "device_internal.h"
 #include "device_table.h"
 #include "error.h"
 #include "fork.h"
 #include "ndarray_internal.h"
+#include "packed_func_internal.h"
 
 namespace tvm {
 namespace runtime {
@@ -73,6 +75,30 @@ using namespace tvm::runtime;  // NOLINT(build/namespaces)
 
 namespace {
 
+int ReturnAPI(TVMValue*, int*, int, TVMRetValueHandle ret, void* api) {
+  TVMValue value;
+  value.v_handle = api;
+  int tag = kTVMOpaqueHandle;
+  return TVMCFuncSetReturn(ret, &value, &tag, 1);
+}
+
+// The global function device_api.<kind>, which gives the struct: that it is there is how programs
+// see whether the runtime supports a kind of device.
+int Announce(int device_type, const TVMDeviceAPI* api) {
+  const DeviceKind* kind = FindDeviceKind(device_type);
+  if (kind == nullptr) return 0;
+  TVMFunctionHandle f;
+  void* resource = const_cast<TVMDeviceAPI*>(api);
+  if (TVMFuncCreateFromCFunc(ReturnAPI, resource, nullptr, &f) != 0) return -1;
+  int rc = TVMFuncRegisterGlobal((std::string("device_api.") + kind->name).c_str(), f, 1);
+  TVMFuncFree(f);
+  return rc;
+}
+
+__attribute__((constructor)) void AnnounceBuiltIn() {
+  Guarded([] { return Announce(kDLCPU, CPUDeviceAPI()); });
+}
+
 // Runs one optional member for a device that must be there.
 template <typename F>
 int OnDevice(int device_type, int device_id, F&& body) {
@@ -103,21 +129,23 @@ int TVMRegisterDeviceAPI(int device_type, const TVMDeviceAPI* api, int override_
     memcpy(copy, api, api->size < sizeof(TVMDeviceAPI) ? api->size : sizeof(TVMDeviceAPI));
     copy->size = sizeof(TVMDeviceAPI);
     DeviceTable* table = Devices();
-    std::lock_guard<std::mutex> lock(table->mutex);
     bool is_local = device_type < kNumLocalTypes;
-    bool taken =
-        is_local ? table->local[device_type] != nullptr : table->remote.count(device_type) != 0;
-    if (taken && !override_) {
-      delete copy;
-      return Fail("ValueError", "TVMRegisterDeviceAPI: device type %d is registered already",
-                  device_type);
+    {
+      std::lock_guard<std::mutex> lock(table->mutex);
+      bool taken =
+          is_local ? table->local[device_type] != nullptr : table->remote.count(device_type) != 0;
+      if (taken && !override_) {
+        delete copy;
+        return Fail("ValueError", "TVMRegisterDeviceAPI: device type %d is registered already",
+                    device_type);
+      }
+      if (is_local) {
+        __atomic_store_n(&table->local[device_type], copy, __ATOMIC_RELEASE);
+      } else {
+        table->remote[device_type] = copy;
+      }
     }
-    if (is_local) {
-      __atomic_store_n(&table->local[device_type], copy, __ATOMIC_RELEASE);
-    } else {
-      table->remote[device_type] = copy;
-    }
-    return 0;
+    return Announce(device_type, copy);
   });
 }
 

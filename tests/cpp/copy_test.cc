@@ -340,6 +340,37 @@ TEST(DeviceRegistration) {
   CHECK_OK(TVMStreamCreate(kDLHexagon, 0, &stream));
 }
 
+TEST(RegisteredDevicesHaveAGlobalFunction) {
+  TVMDeviceAPI api = {};
+  api.version = TVM_DEVICE_API_VERSION;
+  api.size = sizeof(api);
+  api.alloc = FakeAlloc;
+  api.free = FakeFree;
+  api.copy = FakeCopy;
+  auto given = [](const char* name) -> void* {
+    TVMFunctionHandle f = nullptr;
+    CHECK_OK(TVMFuncGetGlobal(name, &f));
+    if (f == nullptr) return nullptr;
+    TVMValue result;
+    int tag = 0;
+    CHECK_OK(TVMFuncCall(f, nullptr, nullptr, 0, &result, &tag));
+    CHECK_EQ(tag, static_cast<int>(kTVMOpaqueHandle));
+    TVMFuncFree(f);
+    return result.v_handle;
+  };
+  const TVMDeviceAPI* found = nullptr;
+  CHECK_OK(TVMGetDeviceAPI(kDLCPU, 0, &found));
+  CHECK(given("device_api.cpu") == found);
+  CHECK(given("device_api.webgpu") == nullptr);
+  for (int override_ : {0, 1}) {
+    CHECK_OK(TVMRegisterDeviceAPI(kDLWebGPU, &api, override_));
+    CHECK_OK(TVMGetDeviceAPI(kDLWebGPU, 0, &found));
+    CHECK(given("device_api.webgpu") == found);
+  }
+  CHECK_FAILS_WITH(TVMRegisterDeviceAPI(kDLWebGPU, &api, 0), "registered already");
+  CHECK(given("device_api.webgpu") == found);
+}
+
 TEST(AvailableMemoryFollowsTheArrays) {
   auto available = [] {
     TVMValue v;

@@ -54,8 +54,8 @@ typedef struct TVMDeviceAPI {
   int (*alloc)(void* self, int device_id, size_t nbytes, size_t alignment, DLDataType type_hint,
                const char* mem_scope, void** out);
   int (*free)(void* self, int device_id, void* data);
-  /* Copies between this device and itself or the host (compact memory, equal sizes). device types
-   * tell the direction; exactly one side may be the CPU. */
+  /* Copies between this kind of device and itself or the host (compact memory, equal sizes). The
+   * device types tell the direction; at most one side is the CPU. */
   int (*copy)(void* self, const void* from, uint64_t from_offset, DLDevice from_device, void* to,
               uint64_t to_offset, DLDevice to_device, size_t nbytes, TVMStreamHandle stream);
   int (*create_stream)(void* self, int device_id, TVMStreamHandle* out);
@@ -68,7 +68,8 @@ typedef struct TVMDeviceAPI {
   int reserved;
 } TVMDeviceAPI;
 
-/* The struct is copied; self must live for ever. Replacing a device type needs override_. */
+/* The struct is copied; self must live for ever. Replacing a device type needs override_. The
+ * global function device_api.<kind of device> then exists, and gives the struct. */
 TVM_DLL int TVMRegisterDeviceAPI(int device_type, const TVMDeviceAPI* api, int override_);
 /* Borrowed. An unregistered type: NULL when allow_missing, else an error naming what to install. */
 TVM_DLL int TVMGetDeviceAPI(int device_type, int allow_missing, const TVMDeviceAPI** out);
