@@ -5,7 +5,6 @@ import os
 
 import numpy as np
 import pytest
-
 import tvm
 from tvm._ffi import _core
 
