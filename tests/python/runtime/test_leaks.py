@@ -93,7 +93,7 @@ NAMES = list(paths())
 @pytest.mark.parametrize("name", NAMES)
 def test_flat_memory(name):
     operation = paths()[name]
-    slow = name in ("array_list", "error_device", "empty_large", "handle") or name.startswith("error")
+    slow = name in ("array_list", "empty_large", "handle") or name.startswith("error")
     count = ITERATIONS // (100 if SANITIZED else 10 if slow else 1)
     for _ in range(200):
         operation()
