@@ -20,7 +20,7 @@ const DeviceKind kKinds[] = {
     {kDLROCM, "rocm", "", "libamdhip64.so", "the ROCm driver of AMD"},
     {kDLROCMHost, "rocm_host", "", "libamdhip64.so", "the ROCm driver of AMD"},
     {kDLExtDev, "ext_dev", "", "a plug-in that calls TVMRegisterDeviceAPI",
-     "the plug-in of your accelerator, loaded before the device is used"},
+     "the plug-in of your accelerator and load it before the device is used"},
     {kDLCUDAManaged, "cuda_managed", "", "libcuda.so.1", "the NVIDIA driver"},
     {kDLOneAPI, "oneapi", "", "libsycl.so", "a plug-in for Intel oneAPI"},
     {kDLWebGPU, "webgpu", "", "libwgpu_native.so",
