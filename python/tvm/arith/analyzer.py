@@ -296,8 +296,9 @@ class Analyzer:
             ):
                 return True
             other = _NEGATED.get(type(cond))
-            opposite = other is not None and type(known) is other and info(cond.a.dtype).is_int
-            if opposite and tir.analysis.expr_deep_equal(known, other(cond.a, cond.b)):
+            if other is None or type(known) is not other or not info(cond.a.dtype).is_int:
+                continue
+            if tir.analysis.expr_deep_equal(known, other(cond.a, cond.b)):
                 return False
         kind = type(cond)
         if kind not in _NEGATED or info(cond.a.dtype).lanes != 1:

@@ -381,13 +381,14 @@ class Algebra(IndexBounds, IndexIntervals):
         return out
 
     def _product(self, mono: tuple[str, ...], coeff: int, dtype: str) -> PrimExpr:
-        out = None
+        out: Any = None
         for key in mono:
             atom = self._atoms[key]
             if atom.dtype != dtype:
                 atom = tir.Cast(dtype, atom)
             out = atom if out is None else _MUL(out, atom)
-        return out if coeff == 1 else _MUL(out, IntImm(dtype, coeff))
+        made: PrimExpr = out if coeff == 1 else _MUL(out, IntImm(dtype, coeff))
+        return made
 
     def simplify(self, expr: PrimExpr) -> PrimExpr:
         """An equal index expression in normal form."""

@@ -405,7 +405,7 @@ class Rewriter(StmtExprMutator):
             if condition is op.args[0] and yes is op.args[1] and no is op.args[2]:
                 return op
             return tir.Call(op.dtype, op.op, [condition, yes, no])
-        made = super().visit_call_(op)  # type: ignore[misc]
+        made = super().visit_call_(op)
         function = _BITS.get(name)
         if function is not None and all(type(item) is IntImm for item in made.args):
             try:
@@ -432,7 +432,7 @@ class Rewriter(StmtExprMutator):
     def visit_reduce_(self, op: Any) -> Any:
         for axis in op.axis:
             self._analyzer.bind(axis.var, axis.dom)
-        return super().visit_reduce_(op)  # type: ignore[misc]
+        return super().visit_reduce_(op)
 
 
 def _as_ramp(value: Any) -> tuple[Any, Any]:

@@ -41,9 +41,9 @@ __all__ = [
     "serialization", "structural", "structural_equal", "structural_hash", "type",
 ]  # fmt: skip
 
-base.structural_equal = structural_equal
-base.structural_hash = structural_hash
-base.assert_structural_equal = assert_structural_equal
-base.get_first_structural_mismatch = get_first_structural_mismatch
-base.save_json = save_json
-base.load_json = load_json
+# The older home of these.
+for _name in (
+    *("structural_equal", "structural_hash", "assert_structural_equal"),
+    *("get_first_structural_mismatch", "save_json", "load_json"),
+):
+    setattr(base, _name, globals()[_name])

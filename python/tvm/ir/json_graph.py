@@ -83,7 +83,8 @@ class _Writer:
             return {"type_key": "runtime.String", "repr_str": str(value)}
         for name, kind in _BOXES.items():
             if type(value) is kind:
-                text = _float_text(value) if kind is float else str(int(value))
+                number: Any = value
+                text = _float_text(number) if kind is float else str(int(number))
                 return {"type_key": name, "attrs": {"value": text}}
         if isinstance(value, Op):
             return {"type_key": "Op", "repr_str": value.name}

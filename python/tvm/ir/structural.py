@@ -124,7 +124,8 @@ class _Comparison:
                 self._function(lhs, rhs)
             elif lhs.type_key == "Op":
                 if lhs is not rhs:
-                    raise _Mismatch(f"{lhs.name} against {rhs.name}")
+                    names = (getattr(item, "name", "") for item in (lhs, rhs))
+                    raise _Mismatch(" against ".join(names))
             elif not lhs.fields:
                 if lhs is not rhs:
                     raise _Mismatch("two different objects")

@@ -96,6 +96,16 @@ __all__ += op.__all__
 
 _object_generic.set_node_constructors(IntImm, FloatImm)
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import analysis as analysis
+    from . import arg_table as arg_table
+    from . import interpreter as interpreter
+    from . import ir_builder as ir_builder
+    from . import printer as printer
+    from . import transform as transform
+    from . import verify as verify
+
 _LAZY = {
     "transform": "transform",
     "ir_builder": "ir_builder",

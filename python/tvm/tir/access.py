@@ -64,13 +64,13 @@ class _Collector(StmtExprVisitor):
     def visit_for_(self, op: Any) -> None:
         outer = self._loops
         self._loops = (*outer, op)
-        super().visit_for_(op)  # type: ignore[misc]
+        super().visit_for_(op)
         self._loops = outer
 
     def visit_while_(self, op: Any) -> None:
         outer = self._loops
         self._loops = (*outer, op)
-        super().visit_while_(op)  # type: ignore[misc]
+        super().visit_while_(op)
         self._loops = outer
 
     def visit_buffer_store_(self, op: Any) -> None:
@@ -91,7 +91,7 @@ class _Collector(StmtExprVisitor):
         access.loads.append((op, self._store))
         outer = self._store
         self._store = None
-        super().visit_buffer_load_(op)  # type: ignore[misc]
+        super().visit_buffer_load_(op)
         self._store = outer
 
     def visit_call_(self, op: Any) -> None:
@@ -110,7 +110,7 @@ class _Collector(StmtExprVisitor):
             self.visit(op.args[2])
             self.visit(op.args[3])
         else:
-            super().visit_call_(op)  # type: ignore[misc]
+            super().visit_call_(op)
 
     def visit_var_(self, op: Any) -> None:
         if op.dtype == "handle":
@@ -121,7 +121,7 @@ class _Collector(StmtExprVisitor):
         self._of(op.buffer.data).read = True
 
     def visit_buffer_realize_(self, op: Any) -> None:
-        super().visit_buffer_realize_(op)  # type: ignore[misc]
+        super().visit_buffer_realize_(op)
 
 
 def function_access(func: PrimFunc) -> dict[Any, Access]:

@@ -34,15 +34,15 @@ class _Effects(StmtExprVisitor):
             given = op.op.get_attr("TCallEffectKind")
             effect = E.CallEffect.Opaque if given is None else given
         self.worst = max(self.worst, effect)
-        super().visit_call_(op)  # type: ignore[misc]
+        super().visit_call_(op)
 
     def visit_buffer_load_(self, op: Any) -> None:
         self.worst = max(self.worst, E.CallEffect.ReadState)
-        super().visit_buffer_load_(op)  # type: ignore[misc]
+        super().visit_buffer_load_(op)
 
     def visit_producer_load_(self, op: Any) -> None:
         self.worst = max(self.worst, E.CallEffect.ReadState)
-        super().visit_producer_load_(op)  # type: ignore[misc]
+        super().visit_producer_load_(op)
 
 
 def side_effect(expr: PrimExpr) -> int:
@@ -67,19 +67,19 @@ class _Definitions(StmtExprVisitor):
 
     def visit_for_(self, op: Any) -> None:
         self.define(op.loop_var)
-        super().visit_for_(op)  # type: ignore[misc]
+        super().visit_for_(op)
 
     def visit_let_(self, op: Any) -> None:
         self.define(op.var)
-        super().visit_let_(op)  # type: ignore[misc]
+        super().visit_let_(op)
 
     def visit_let_stmt_(self, op: Any) -> None:
         self.define(op.var)
-        super().visit_let_stmt_(op)  # type: ignore[misc]
+        super().visit_let_stmt_(op)
 
     def visit_allocate_(self, op: Any) -> None:
         self.define(op.buffer_var)
-        super().visit_allocate_(op)  # type: ignore[misc]
+        super().visit_allocate_(op)
 
 
 def verify_ssa(func: PrimFunc) -> bool:

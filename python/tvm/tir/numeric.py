@@ -10,7 +10,8 @@ import math
 import struct
 
 from ..ir import dtype as _dtype
-from ..ir.dtype import TypeInfo, int_range, wrap
+from ..ir.dtype import TypeInfo, int_range
+from ..ir.dtype import wrap as wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def round_exact(value: object, dtype: str) -> float:
     """A `fractions.Fraction` rounded once, to nearest even, to a float type."""
     from fractions import Fraction
 
-    exact = value if isinstance(value, Fraction) else Fraction(value)  # type: ignore[arg-type]
+    exact = value if isinstance(value, Fraction) else Fraction(value)  # type: ignore[call-overload]
     if exact == 0:
         return 0.0
     mantissa, bias, greatest_value, has_infinity = {

@@ -1,16 +1,10 @@
-"""The operators of expressions: operand types are matched and constants folded.
-
-Matching: a float beats an int at the float's own width, the wider type wins within a kind, equal
-widths of int and uint give uint, and Python numbers are weak (they take the type of the other
-operand). Folding happens in the type's own width; an int32 or int64 result that does not fit stays
-unfolded, because it may be an index that lowering promotes.
-"""
+"""The operators of expressions: operand types are matched and constants folded (`matching`)."""
 
 from __future__ import annotations
 
 from .. import error
 from ..ir import dtype as _dtype
-from ..ir.expr import PrimExpr, set_converter
+from ..ir.expr import PrimExpr
 from . import numeric
 from .expr import (
     EQ,
@@ -21,9 +15,7 @@ from .expr import (
     NE,
     Add,
     And,
-    Broadcast,
     Call,
-    Cast,
     Div,
     ExprOp,
     FloatImm,
@@ -42,164 +34,31 @@ from .expr import (
     const_of,
     convert,
 )
+from .matching import (
+    cast,
+    common_type,
+    fold,
+    folded,
+    is_const_value,
+    match,
+    match_types,
+    matched,
+    refuse_pointer,
+    refuse_zero,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-set_converter(convert)
-
-
-def cast(value: Any, dtype: Any) -> Any:
-    """`value` as `dtype`: a constant for a constant, itself when the type is right already."""
-    value = convert(value)
-    dtype = _dtype.canonical(dtype)
-    if value.dtype == dtype:
-        return value
-    kind = type(value)
-    if kind is IntImm or kind is FloatImm:
-        given, wanted = _dtype.info(value.dtype), _dtype.info(dtype)
-        if wanted.lanes > 1:
-            return Broadcast(cast(value, wanted.scalar), wanted.lanes)
-        if wanted.is_float and given.is_float:
-            rounded = numeric.round_float(value.value, given.text)
-            exact = numeric.round_float(rounded, wanted.text)
-            # Decimal constants keep the digits they were written with as long as that is the same.
-            direct = numeric.round_float(value.value, wanted.text)
-            same = direct == exact and wanted.bits <= given.bits
-            return FloatImm(dtype, value.value if same else exact)
-        if wanted.is_float:
-            return FloatImm(dtype, numeric.int_to_float(value.value, dtype))
-        if wanted.is_int:
-            if given.is_float:
-                number = numeric.round_float(value.value, given.text)
-                return IntImm(dtype, int(numeric.cast(number, given, wanted)))
-            return IntImm(dtype, int(numeric.cast(value.value, given, wanted)))
-        return Cast(dtype, value)
-    found = _dtype.info(dtype)
-    if kind is Broadcast and found.lanes == value.lanes:
-        return Broadcast(cast(value.value, found.scalar), value.lanes)
-    if found.lanes > 1 and _dtype.info(value.dtype).lanes == 1:
-        return Broadcast(cast(value, found.scalar), found.lanes)
-    return Cast(dtype, value)
-
-
-def _operand(value: Any) -> Any:
-    """An operand as an expression, or None if it is nothing of ours."""
-    try:
-        return convert(value)
-    except error.TypeError_:
-        return None
-
-
-def _weak(value: Any, other: str) -> Any:
-    """A Python number as a constant that suits the dtype of the other operand."""
-    found = _dtype.info(other)
-    if isinstance(value, bool):
-        return IntImm("bool", int(value))
-    if found.is_float:
-        return const_of(value, found.scalar)
-    if isinstance(value, int) and found.is_int and not found.is_bool:
-        lower, upper = _dtype.int_range(found)
-        if lower <= value <= upper:
-            return IntImm(found.scalar, value)
-    return convert(value)
-
-
-def match(lhs: Any, rhs: Any) -> tuple[Any, Any] | None:
-    """Both operands as expressions of one dtype; None if one is nothing of ours."""
-    if not isinstance(lhs, PrimExpr):
-        if isinstance(lhs, (int, float)) and isinstance(rhs, PrimExpr):
-            lhs = _weak(lhs, rhs.dtype)
-        else:
-            lhs = _operand(lhs)
-            if lhs is None:
-                return None
-    if not isinstance(rhs, PrimExpr):
-        rhs = _weak(rhs, lhs.dtype) if isinstance(rhs, (int, float)) else _operand(rhs)
-        if rhs is None:
-            return None
-    if lhs.dtype == rhs.dtype:
-        return lhs, rhs
-    return match_types(lhs, rhs)
-
-
-def match_types(lhs: Any, rhs: Any) -> tuple[Any, Any]:
-    """Two expressions brought to one dtype by the rules of mixed operands."""
-    left, right = _dtype.info(lhs.dtype), _dtype.info(rhs.dtype)
-    if left.lanes != right.lanes:
-        if left.lanes == 1:
-            lhs = Broadcast(lhs, right.lanes)
-        elif right.lanes == 1:
-            rhs = Broadcast(rhs, left.lanes)
-        else:
-            raise error.TypeError_(
-                f"operands of {left.text} and {right.text}: the numbers of lanes must be equal, or "
-                "one operand a scalar"
-            )
-    lanes = max(left.lanes, right.lanes)
-    wanted = _dtype.with_lanes(common_type(left, right), lanes)
-    return cast(lhs, wanted), cast(rhs, wanted)
-
-
-def common_type(left: _dtype.TypeInfo, right: _dtype.TypeInfo) -> str:
-    """The element dtype of an operation on two element types."""
-    if left.scalar == right.scalar:
-        return left.scalar
-    if left.is_float and right.is_float:
-        if left.bits == right.bits:
-            return "float32"
-        return left.scalar if left.bits > right.bits else right.scalar
-    if left.is_float and right.is_int:
-        return left.scalar
-    if right.is_float and left.is_int:
-        return right.scalar
-    if left.is_int and right.is_int:
-        if left.bits == right.bits:
-            return left.scalar if left.kind == "uint" else right.scalar
-        return left.scalar if left.bits > right.bits else right.scalar
-    raise error.TypeError_(f"operands of dtype {left.text} and {right.text} do not go together")
-
-
-def _fold(name: str, a: Any, b: Any) -> Any:
-    """The constant that two constants give, or None where it must stay an expression."""
-    dtype = a.dtype
-    if type(a) is FloatImm:
-        x, y = numeric.round_float(a.value, dtype), numeric.round_float(b.value, dtype)
-        return FloatImm(dtype, numeric.binary(name, x, y, dtype))
-    value = numeric.INT_OPERATIONS[name](a.value, b.value)
-    lower, upper = _dtype.int_range(_dtype.info(dtype))
-    if lower <= value <= upper:
-        return IntImm(dtype, value)
-    if dtype in ("int32", "int64"):
-        return None
-    return IntImm(dtype, _dtype.wrap(value, _dtype.info(dtype)))
-
-
-def _folded(node: Any, a: Any, b: Any) -> Any:
-    """The constant that two constants give, or the node where they cannot be folded."""
-    made = _fold(node.__name__, a, b)
-    # A constant 0 has the truth value of False.
-    return node(a, b) if made is None else made
-
-
-def is_const_value(expr: Any, value: float) -> bool:
-    """Whether `expr` is the scalar constant `value`."""
-    kind = type(expr)
-    return (kind is IntImm or kind is FloatImm) and bool(expr.value == value)
-
-
-def _no_zero(name: str, divisor: Any) -> None:
-    if type(divisor) is Broadcast:
-        divisor = divisor.value
-    if type(divisor) is IntImm and divisor.value == 0:
-        raise error.ValueError_(f"{name}: division by the constant 0")
-
-
-def _reject_bool_vector(value: Any) -> None:
-    if value.dtype == "handle":
-        raise error.TypeError_("arithmetic on a pointer (dtype handle) is not possible")
+__all__ = [
+    "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "common_type",
+    "divide", "equal", "floordiv", "floormod", "greater", "greater_equal", "install",
+    "is_const_value", "is_string", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "match", "match_types", "maximum", "minimum", "multiply", "negate", "not_equal", "select",
+    "shift_left", "shift_right", "subtract", "truncdiv", "truncmod",
+]  # fmt: skip
 
 
 def add(lhs: Any, rhs: Any, span: object = None) -> Any:
@@ -214,14 +73,14 @@ def add(lhs: Any, rhs: Any, span: object = None) -> Any:
         if rhs.value == 0:
             return lhs
         if left is IntImm:
-            return _folded(Add, lhs, rhs)
+            return folded(Add, lhs, rhs)
     elif left is IntImm:
         if lhs.value == 0:
             return rhs
     elif left is FloatImm and right is FloatImm:
-        return _fold("Add", lhs, rhs)
+        return fold("Add", lhs, rhs)
     elif lhs.dtype == "handle":
-        _reject_bool_vector(lhs)
+        refuse_pointer(lhs)
     return Add(lhs, rhs)
 
 
@@ -237,11 +96,11 @@ def subtract(lhs: Any, rhs: Any, span: object = None) -> Any:
         if rhs.value == 0:
             return lhs
         if left is IntImm:
-            return _folded(Sub, lhs, rhs)
+            return folded(Sub, lhs, rhs)
     elif left is FloatImm and right is FloatImm:
-        return _fold("Sub", lhs, rhs)
+        return fold("Sub", lhs, rhs)
     elif lhs.dtype == "handle":
-        _reject_bool_vector(lhs)
+        refuse_pointer(lhs)
     return Sub(lhs, rhs)
 
 
@@ -255,7 +114,7 @@ def multiply(lhs: Any, rhs: Any, span: object = None) -> Any:
     left, right = type(lhs), type(rhs)
     if right is IntImm:
         if left is IntImm:
-            return _folded(Mul, lhs, rhs)
+            return folded(Mul, lhs, rhs)
         if rhs.value == 1:
             return lhs
         if rhs.value == 0:
@@ -267,39 +126,28 @@ def multiply(lhs: Any, rhs: Any, span: object = None) -> Any:
             return lhs
     elif right is FloatImm:
         if left is FloatImm:
-            return _fold("Mul", lhs, rhs)
+            return fold("Mul", lhs, rhs)
         if rhs.value == 1.0:
             return lhs
     elif left is FloatImm and lhs.value == 1.0:
         return rhs
     elif lhs.dtype == "handle":
-        _reject_bool_vector(lhs)
+        refuse_pointer(lhs)
     return Mul(lhs, rhs)
 
 
-def _matched(name: str, lhs: Any, rhs: Any) -> tuple[Any, Any]:
-    """Matched operands of a named function (not an operator), which must be expressions."""
-    pair = match(lhs, rhs)
-    if pair is None:
-        raise error.TypeError_(
-            f"{name}: expected expressions or numbers, but got {type(lhs).__name__} and "
-            f"{type(rhs).__name__}"
-        )
-    return pair
-
-
 def _divide_ints(name: str, node: Any, lhs: Any, rhs: Any) -> Any:
-    _no_zero(name, rhs)
+    refuse_zero(name, rhs)
     left, right = type(lhs), type(rhs)
     modulo = name in ("truncmod", "floormod")
     if right is IntImm and left is IntImm:
-        return _folded(node, lhs, rhs)
+        return folded(node, lhs, rhs)
     if right is IntImm and rhs.value == 1:
         return IntImm(rhs.dtype, 0) if modulo else lhs
     if left is IntImm and lhs.value == 0:
         return lhs
     if right is FloatImm and left is FloatImm:
-        return _fold(node.__name__, lhs, rhs)
+        return fold(node.__name__, lhs, rhs)
     return node(lhs, rhs)
 
 
@@ -338,31 +186,31 @@ def floormod(lhs: Any, rhs: Any, span: object = None) -> Any:
 
 def truncdiv(lhs: Any, rhs: Any, span: object = None) -> Any:
     """lhs / rhs, rounded toward zero as in C."""
-    return _divide_ints("truncdiv", Div, *_matched("truncdiv", lhs, rhs))
+    return _divide_ints("truncdiv", Div, *matched("truncdiv", lhs, rhs))
 
 
 def truncmod(lhs: Any, rhs: Any, span: object = None) -> Any:
     """The remainder of `truncdiv`, with the sign of lhs."""
-    return _divide_ints("truncmod", Mod, *_matched("truncmod", lhs, rhs))
+    return _divide_ints("truncmod", Mod, *matched("truncmod", lhs, rhs))
 
 
 def minimum(lhs: Any, rhs: Any, span: object = None) -> Any:
     """The lesser of two values; NaN when either is NaN."""
-    lhs, rhs = _matched("min", lhs, rhs)
+    lhs, rhs = matched("min", lhs, rhs)
     if lhs is rhs:
         return lhs
     if type(lhs) is type(rhs) and type(lhs) in (IntImm, FloatImm):
-        return _fold("Min", lhs, rhs)
+        return fold("Min", lhs, rhs)
     return Min(lhs, rhs)
 
 
 def maximum(lhs: Any, rhs: Any, span: object = None) -> Any:
     """The greater of two values; NaN when either is NaN."""
-    lhs, rhs = _matched("max", lhs, rhs)
+    lhs, rhs = matched("max", lhs, rhs)
     if lhs is rhs:
         return lhs
     if type(lhs) is type(rhs) and type(lhs) in (IntImm, FloatImm):
-        return _fold("Max", lhs, rhs)
+        return fold("Max", lhs, rhs)
     return Max(lhs, rhs)
 
 
@@ -494,7 +342,7 @@ def negate(value: Any) -> Any:
 
 def select(condition: Any, true_value: Any, false_value: Any) -> Any:
     """One of two values; a constant condition chooses at once."""
-    true_value, false_value = _matched("select", true_value, false_value)
+    true_value, false_value = matched("select", true_value, false_value)
     condition = convert(condition)
     if type(condition) is IntImm:
         return true_value if condition.value else false_value

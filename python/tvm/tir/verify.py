@@ -310,6 +310,7 @@ RULES: dict[type, Callable[[_Checker, Any], None]] = {
     S.AttrStmt: _attr,
     S.Block: _block,
 }
+_cls: type
 for _cls in (E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max):
     RULES[_cls] = _arithmetic
 for _cls in (E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE, E.And, E.Or):

@@ -52,14 +52,14 @@ class _Lower(StmtExprMutator):
         self.rounding = rounding
 
     def visit_call_(self, op: Any) -> Any:
-        made = super().visit_call_(op)  # type: ignore[misc]
+        made = super().visit_call_(op)
         name = getattr(made.op, "name", None)
         if name not in _ALL or (name in _ROUNDING and self.rounding):
             return made
         return lower_call(made, self.fma, self.rounding)
 
     def visit_add_(self, op: Any) -> Any:
-        made = super().visit_add_(op)  # type: ignore[misc]
+        made = super().visit_add_(op)
         if not self.contract or made.dtype not in _CONTRACTED and not _contracts(made.dtype):
             return made
         for product, other in ((made.a, made.b), (made.b, made.a)):
@@ -68,7 +68,7 @@ class _Lower(StmtExprMutator):
         return made
 
     def visit_sub_(self, op: Any) -> Any:
-        made = super().visit_sub_(op)  # type: ignore[misc]
+        made = super().visit_sub_(op)
         if not self.contract or made.dtype not in _CONTRACTED and not _contracts(made.dtype):
             return made
         if type(made.a) is _expr.Mul:

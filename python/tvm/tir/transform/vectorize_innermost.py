@@ -81,7 +81,7 @@ class _Look(StmtExprVisitor):
         if not name.startswith("tir.") or name in _ONCE:
             self.fine = False
             return
-        super().visit_call_(op)  # type: ignore[misc]
+        super().visit_call_(op)
 
 
 # calls that must happen as often and in the order in which the program says
@@ -143,9 +143,9 @@ class _Rewrite(StmtExprMutator):
 
     def visit_for_(self, op: Any) -> Any:
         if op.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or op.annotations:
-            return super().visit_for_(op)  # type: ignore[misc]
+            return super().visit_for_(op)
         made = self._try(op)
-        return super().visit_for_(op) if made is None else made  # type: ignore[misc]
+        return super().visit_for_(op) if made is None else made
 
     def visit_expr(self, expr: Any) -> Any:
         return expr
