@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -101,6 +102,9 @@ def main():
     files = []
     for path in options.paths:
         files += sorted(path.rglob("*.md")) if path.is_dir() else [path]
+    # the pages run elsewhere, so that PYTHONPATH=python has to be made absolute
+    search = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(search)}
     failed = 0
     for path in files:
         count = sum(info == "python" for _, info, _ in blocks(path.read_text(encoding="utf-8")))
@@ -116,6 +120,7 @@ def main():
                     *(["--update"] if options.update else []),
                 ],
                 cwd=folder,
+                env=environment,
                 capture_output=True,
                 text=True,
             )
