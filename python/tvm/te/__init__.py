@@ -102,6 +102,7 @@ from .operation import (
     var,
 )
 from .relations import Fuse, Singleton, Split
+from .scan_op import ScanOp, scan
 from .schedule import Schedule, create_schedule
 from .stage import Stage
 from .tag import tag_scope
@@ -112,12 +113,12 @@ tensor.PlaceholderOp = PlaceholderOp  # type: ignore[attr-defined]
 tensor.ComputeOp = ComputeOp  # type: ignore[attr-defined]
 
 __all__ = [
-    "ExternOp",
-    "extern",
     "ComputeOp",
+    "ExternOp",
     "Fuse",
     "Operation",
     "PlaceholderOp",
+    "ScanOp",
     "Schedule",
     "Select",
     "Singleton",
@@ -156,6 +157,7 @@ __all__ = [
     "exp",
     "exp10",
     "exp2",
+    "extern",
     "floor",
     "floordiv",
     "floormod",
@@ -190,6 +192,7 @@ __all__ = [
     "reinterpret",
     "round",
     "rsqrt",
+    "scan",
     "schedule",
     "shift_left",
     "shift_right",

@@ -15,6 +15,7 @@ from tvm.tir import IntImm, IterVar, ProducerLoad, Reduce, stmt_functor
 
 from .operation import ComputeOp, Operation
 from .relations import whole_interval
+from .scan_op import ScanOp
 from .stage import Stage
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def attach_path(stage: Stage) -> list[Place]:
         owner = here
         while owner.attach_type == Stage.GROUP_ROOT and owner.group is not None:
             owner = owner.group
-        if owner.attach_type != Stage.SCOPE:
+        if owner.attach_type not in (Stage.SCOPE, Stage.SCAN_UPDATE):
             break
         parent = owner.attach_stage
         assert parent is not None
@@ -169,10 +170,12 @@ class BoundInference:
             self.ranges[iv] = iv.dom
         consumers = self.consumers.get(op, [])
         path = self.paths[stage]
-        for iv in op.axis:
+        for iv in op.root_iter_vars:
             self.ranges[iv] = iv.dom
         if path:
             self._check_place(stage, path, consumers)
+        if isinstance(op, ScanOp) and path:
+            self._scan_roots(stage, consumers, path)
         if stage.is_output or not consumers or not isinstance(op, ComputeOp):
             return
         dims: list[list[Interval]] = [[] for _ in op.axis]
@@ -181,6 +184,24 @@ class BoundInference:
         for iv, parts in zip(op.axis, dims):
             if parts:
                 self.ranges[iv] = self._cover(iv, parts, bool(path))
+
+    def _scan_roots(self, stage: Stage, consumers: list[Stage], path: list[Place]) -> None:
+        """The dimensions of an attached scan that go through its steps, as far as needed."""
+        from .scan_place import scan_fix_point_analysis
+
+        through = scan_fix_point_analysis(stage.op)
+        for k in range(stage.op.num_outputs):
+            axes = stage.op.spatial_axes(k)
+            dims: list[list[Interval]] = [[] for _ in range(len(axes) + 1)]
+            for consumer in consumers:
+                if isinstance(consumer.op, ComputeOp):
+                    self._required(stage, consumer, path, dims, k)
+                    continue
+                for parts, iv in zip(dims[1:], axes):
+                    parts.append(whole_interval(iv.dom, self.algebra))
+            for iv, parts in zip(axes, dims[1:]):
+                if parts and through[iv].value:
+                    self.ranges[iv] = self._cover(iv, parts, True)
 
     def _check_place(self, stage: Stage, path: list[Place], consumers: list[Stage]) -> None:
         place, position = path[-1]
@@ -206,9 +227,17 @@ class BoundInference:
             )
 
     def _required(
-        self, stage: Stage, consumer: Stage, path: list[Place], dims: list[list[Interval]]
+        self,
+        stage: Stage,
+        consumer: Stage,
+        path: list[Place],
+        dims: list[list[Interval]],
+        only: int | None = None,
     ) -> None:
-        """Add the intervals of ``stage``'s dimensions that ``consumer`` reads."""
+        """Add the intervals of ``stage``'s dimensions that ``consumer`` reads.
+
+        ``only`` restricts them to one output.
+        """
         algebra, ranges = self.algebra, self.ranges
         reads = self._reads.get(consumer.op)
         if reads is None:
@@ -237,18 +266,32 @@ class BoundInference:
             relation.up_interval(values, ranges, algebra)
         inner: dict[str, Interval] = dict(env)
         for iv in consumer.root_iter_vars:
-            value = self._closed(values[iv], env)
+            value = self._closed(values.get(iv) or whole_interval(ranges[iv], algebra), env)
             whole = self._closed(whole_interval(ranges[iv], algebra), env)
             inner[algebra.key(iv.var)] = self._clip(value, whole)
         for let in reads.bound:
             inner[algebra.key(let.var)] = Interval(None, None)
+        if isinstance(consumer.op, ScanOp):
+            scan = consumer.op
+            for k in range(scan.num_outputs):
+                others = [inner[algebra.key(iv.var)] for iv in scan.spatial_axes(k)]
+                if scan.update[k].op is stage.op:
+                    # one step at a time
+                    row = inner[algebra.key(scan.scan_axis.var)]
+                elif scan.init[k].op is stage.op:
+                    row = whole_interval(stage.op.axis[0].dom, algebra)
+                else:
+                    continue
+                for parts, interval in zip(dims, [row, *others]):
+                    parts.append(interval)
+            return
         if not isinstance(consumer.op, ComputeOp):
             # it may read anything
             for k, iv in enumerate(stage.op.axis):
                 dims[k].append(whole_interval(iv.dom, algebra))
             return
         for tensor, loads in reads.loads.items():
-            if tensor.op is not stage.op:
+            if tensor.op is not stage.op or only not in (None, tensor.value_index):
                 continue
             for load in loads:
                 for k, index in enumerate(load.indices):

@@ -11,6 +11,7 @@ from tvm.tir import IntImm, IterVar, PrimExpr, Reduce, Var, stmt_functor
 from .inline import replace_reads
 from .operation import ComputeOp, Operation
 from .relations import Split
+from .scan_op import ScanOp
 from .stage import Stage
 from .tensor import Tensor
 
@@ -80,7 +81,11 @@ def cache_read(
     name = f"{source.name}.{scope}"
     copy_op = ComputeOp(name, "", None, axis, [source(*[iv.var for iv in axis])])
     position = schedule.stages.index(source_stage) + 1
-    stage = _insert(schedule, position, copy_op, None)
+    # what is read of a scan's state exists in its steps only
+    of_state = any(
+        source in s.op.state_placeholder for s in schedule.stages if isinstance(s.op, ScanOp)
+    )
+    stage = _insert(schedule, position, copy_op, reading[0] if of_state else None)
     stage.scope = scope
     copied = copy_op.output(0)
     change: dict[Tensor, Any] = {}

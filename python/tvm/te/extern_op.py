@@ -66,6 +66,11 @@ class ExternOp(Operation):
     def _find_inputs(self) -> tuple[Tensor, ...]:
         return tuple(dict.fromkeys(self.inputs))
 
+    @property
+    def whole_inputs(self) -> tuple[Tensor, ...]:
+        """The tensors that `with_inputs` replaces."""
+        return self.inputs  # type: ignore[no-any-return]
+
     def with_inputs(self, inputs: list[Tensor]) -> ExternOp:
         """The same body over other tensors."""
         return ExternOp(

@@ -8,6 +8,7 @@ from tvm.tir import ProducerLoad, Reduce, stmt_functor
 from .extern_op import ExternOp
 from .operation import ComputeOp, Operation
 from .rewrite import rewrite_loads
+from .scan_op import ScanOp
 from .stage import Stage
 from .tensor import Tensor
 
@@ -51,9 +52,10 @@ def replace_reads(op: Operation, change: dict[Tensor, Any]) -> Operation:
     """
     if not any(t in change for t in op.input_tensors):
         return op
-    if isinstance(op, ExternOp):
-        inputs = [change.get(t, t) for t in op.inputs]
-        for old, new in zip(op.inputs, inputs):
+    if isinstance(op, (ExternOp, ScanOp)):
+        reads = op.whole_inputs
+        inputs = [change.get(t, t) for t in reads]
+        for old, new in zip(reads, inputs):
             if not isinstance(new, Tensor):
                 raise ScheduleError(
                     f"stage {old.name}: compute_inline: {op.name} reads it as a whole, which "

@@ -8,6 +8,7 @@ from tvm.runtime.object import Object
 
 from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
+from .scan_op import ScanOp
 from .stage import IterVarAttr, Stage
 from .tensor import Tensor
 
@@ -21,12 +22,15 @@ __all__ = [
     "AutoInlineBroadcast",
     "AutoInlineElemWise",
     "AutoInlineInjective",
+    "CreateAttachPath",
     "CreateReadGraph",
     "Fuse",
     "InferBound",
     "IterVarAttr",
     "IterVarRelation",
     "PostDFSOrder",
+    "ScanFixPointAnalysis",
+    "ScanGetBody",
     "Schedule",
     "ScheduleOps",
     "SchedulePostProcToPrimFunc",
@@ -65,6 +69,10 @@ class Schedule(Object):
             stage.is_output = any(op is out for out in self.outputs)
             self.stages.append(stage)
             self.stage_map[op] = stage
+        if any(isinstance(stage.op, ScanOp) for stage in self.stages):
+            from .scan_place import place_scans
+
+            place_scans(self)
 
     def __getitem__(self, key: Any) -> Stage:
         if isinstance(key, Tensor):
@@ -276,6 +284,34 @@ def PostDFSOrder(outputs: Any, read_graph: Any = None) -> list[Operation]:
 def CreateReadGraph(outputs: Any) -> dict[Operation, tuple[Tensor, ...]]:
     """The tensors that each operation reads."""
     return {op: op.input_tensors for op in PostDFSOrder(outputs)}
+
+
+def CreateAttachPath(schedule: Schedule) -> dict[Operation, tuple[IterVar, ...]]:
+    """The loops around the place where each operation is computed, innermost first."""
+    from .bounds import attach_path
+
+    out = {}
+    for stage in schedule.stages:
+        loops: list[IterVar] = []
+        if stage.is_computed:
+            for parent, position in attach_path(stage):
+                loops += parent.leaf_iter_vars[: position + 1]
+        out[stage.op] = tuple(reversed(loops))
+    return out
+
+
+def ScanGetBody(scan: ScanOp) -> tuple[Operation, ...]:
+    """The operations that one step of a scan computes."""
+    from .scan_place import scan_get_body
+
+    return scan_get_body(scan)
+
+
+def ScanFixPointAnalysis(scan: ScanOp) -> dict[IterVar, Any]:
+    """For each of a scan's other dimensions whether it goes through the steps unchanged (1 or 0)."""
+    from .scan_place import scan_fix_point_analysis
+
+    return dict(scan_fix_point_analysis(scan))
 
 
 def InferBound(schedule: Schedule) -> dict[IterVar, Any]:

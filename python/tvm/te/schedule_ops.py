@@ -18,6 +18,8 @@ from .bounds import BoundInference
 from .extern_op import ExternOp
 from .operation import ComputeOp
 from .relations import Split
+from .scan_op import ScanOp
+from .scan_place import Aliases
 from .stage import Stage
 
 TYPE_CHECKING = False
@@ -71,6 +73,7 @@ class _Builder:
         self.keep_trivial = keep_trivial
         # (stage, position of its leaf axis) -> stages attached there, in order
         self.attached: dict[tuple[Stage, int], list[Stage]] = {}
+        self.aliases = Aliases(inference.schedule, inference.paths)
 
     def build(self) -> Stmt:
         roots: list[Stage] = []
@@ -82,7 +85,11 @@ class _Builder:
                 self.attached.setdefault(path[-1], []).append(stage)
             else:
                 roots.append(stage)
-        return self._pipeline(roots, None)
+        return self.aliases.rewrite(self._pipeline(roots, None))
+
+    def stage_of(self, tensor: Any) -> Stage:
+        """The stage that computes a tensor of the normalised schedule."""
+        return next(s for s in self.inference.schedule.stages if s.op is tensor.op)
 
     def _pipeline(self, stages: list[Stage], consumer: Stmt | None) -> Stmt:
         """Each stage's loops inside the life of its memory, then those that come after it."""
@@ -90,8 +97,10 @@ class _Builder:
         for stage in reversed(stages):
             produce = self._produce(stage)
             body = produce if body is None else _sequence(produce, body)
-            if not stage.is_output:
+            if not stage.is_output and stage not in self.aliases.deferred:
                 body = self._realize(stage, body)
+            for scan in self.aliases.begins.get(stage, ()):
+                body = self._realize(scan, body)
         if body is None:
             return tir.Evaluate(0)
         return body
@@ -100,8 +109,13 @@ class _Builder:
         op = stage.op
         for k in range(op.num_outputs - 1, -1, -1):
             tensor = op.output(k)
+            if tensor in self.aliases.tensors:
+                continue
             if isinstance(op, ComputeOp):
                 bounds = [self.ranges[iv] for iv in op.axis]
+            elif isinstance(op, ScanOp):
+                rows = Range.from_min_extent(IntImm(op.scan_axis.dtype, 0), tensor.shape[0])
+                bounds = [rows, *[self.ranges[iv] for iv in op.spatial_axes(k)]]
             else:
                 bounds = [
                     Range.from_min_extent(IntImm(extent.dtype, 0), extent)
@@ -127,6 +141,8 @@ class _Builder:
         if isinstance(op, ExternOp):
             return _bind_buffers(op)
         nest = _Nest(self, stage)
+        if isinstance(op, ScanOp):
+            return nest.scan(op)
         if not isinstance(op, ComputeOp):
             raise InternalError(f"stage {stage.name}: no loops for a {type(op).__name__}")
         if isinstance(op.body[0], Reduce):
@@ -262,6 +278,25 @@ class _Nest:
         body = _sequence(init, update)
         body = self._wrap(body, 0, first_reduce)
         return self._replace(body)
+
+    def scan(self, op: ScanOp) -> Stmt:
+        """The steps of a scan; what they compute is attached to the innermost loop."""
+        builder, last = self.builder, len(self.leaves) - 1
+        for tensor in op.init:
+            path = builder.inference.paths.get(builder.stage_of(tensor), ())
+            if any(place is self.stage for place, _ in path):
+                raise ScheduleError(
+                    f"stage {tensor.op.name}: compute_at {op.name}: the first rows of a scan are "
+                    "needed before its loop"
+                )
+        copies = builder.aliases.copies(op, False, self.ranges)
+        inside = builder.attached.pop((self.stage, last), [])
+        body = builder._pipeline(inside, _sequence(*copies) if copies else None)
+        values = self._values(self._leaf_polys())
+        body = _guarded(body, self._guards(values))
+        body = _substitute_stmt(body, self._axis_map(values, (op.scan_axis,)))
+        body = self._replace(self._wrap(body, 0, len(self.leaves)))
+        return _sequence(*builder.aliases.copies(op, True, self.ranges), body)
 
     def _init(
         self, op: ComputeOp, values: dict[IterVar, Poly], first: int, mixed: bool
@@ -428,8 +463,8 @@ def _guarded(body: Stmt, conds: list[PrimExpr]) -> Stmt:
     return body
 
 
-def _sequence(first: Stmt, second: Stmt) -> Stmt:
+def _sequence(*stmts: Stmt) -> Stmt:
     parts: list[Stmt] = []
-    for part in (first, second):
+    for part in stmts:
         parts += part.seq if isinstance(part, tir.SeqStmt) else [part]
-    return tir.SeqStmt(parts)
+    return tir.SeqStmt(parts) if len(parts) > 1 else parts[0]

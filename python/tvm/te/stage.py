@@ -84,7 +84,10 @@ class Stage(StagePlace):
         self.schedule = schedule
         roots = [] if op is None else list(op.root_iter_vars)
         self.all_iter_vars: list[IterVar] = roots
-        self.leaf_iter_vars: list[IterVar] = list(roots)
+        # the outer dimensions of a scan have no loops
+        self.leaf_iter_vars: list[IterVar] = [
+            iv for iv in roots if iv.iter_type != IterVar.DimInfo
+        ]
         self.env_threads_: list[IterVar] = []
         self.store_predicate: PrimExpr | None = None
         self.relations: list[IterVarRelation] = []
@@ -341,6 +344,9 @@ class Stage(StagePlace):
         for k, place in enumerate(places):
             if place in places[:k]:
                 raise self._refuse("reorder", f"axis {args[k].var.name} is named twice")
+        steps = [place for place, iv in zip(places, args) if iv.iter_type == IterVar.Ordered]
+        if steps != sorted(steps):
+            raise self._refuse("reorder", "the steps of a scan depend on each other")
         for place, iv in zip(sorted(places), args):
             self.leaf_iter_vars[place] = iv
 
@@ -370,6 +376,7 @@ class Stage(StagePlace):
             If it is a reduction axis: its iterations depend on each other.
         """
         self._leaf(var, "vectorize")
+        self._no_steps(var, "vectorize")
         if var.iter_type == IterVar.CommReduce:
             spatial = [
                 iv.var.name for iv in self.leaf_iter_vars if iv.iter_type != IterVar.CommReduce
@@ -381,6 +388,12 @@ class Stage(StagePlace):
             )
         self._attr(var).iter_type = IterVar.Vectorized
 
+    def _no_steps(self, var: IterVar, what: str) -> None:
+        if var.iter_type == IterVar.Ordered:
+            raise self._refuse(
+                f"{what} axis {var.var.name}", "the steps of a scan depend on each other"
+            )
+
     def unroll(self, var: IterVar) -> None:
         """Write an axis's iterations out one after another."""
         self._leaf(var, "unroll")
@@ -389,11 +402,13 @@ class Stage(StagePlace):
     def parallel(self, var: IterVar) -> None:
         """Share an axis's iterations among threads; of nested ones the outermost counts."""
         self._leaf(var, "parallel")
+        self._no_steps(var, "parallel")
         self._attr(var).iter_type = IterVar.Parallelized
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
         """Let the threads of a device run an axis."""
         self._leaf(ivar, "bind")
+        self._no_steps(ivar, "bind")
         if not isinstance(thread_ivar, IterVar) or not thread_ivar.thread_tag:
             raise self._refuse(
                 f"bind axis {ivar.var.name}", "expected a thread axis from te.thread_axis"
