@@ -2,8 +2,11 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device_internal.h"
 #include "device_table.h"
@@ -23,6 +26,9 @@ struct DeviceTable {
   std::mutex mutex;
   const TVMDeviceAPI* local[kNumLocalTypes] = {};  // read without the lock
   std::map<int, const TVMDeviceAPI*> remote;       // device types of RPC sessions
+  // All that were ever registered. Never freed, not even when replaced: callers keep borrowed
+  // pointers.
+  std::vector<std::unique_ptr<TVMDeviceAPI>> registered;
   DeviceTable() {
     local[kDLCPU] = CPUDeviceAPI();
     ProtectMutexInFork(&mutex);
@@ -124,8 +130,8 @@ int TVMRegisterDeviceAPI(int device_type, const TVMDeviceAPI* api, int override_
     if (device_type <= 0) {
       return Fail("ValueError", "TVMRegisterDeviceAPI: %d is not a device type", device_type);
     }
-    // Never freed, not even when replaced: callers keep borrowed pointers.
-    auto* copy = new TVMDeviceAPI();
+    auto owned = std::make_unique<TVMDeviceAPI>();
+    TVMDeviceAPI* copy = owned.get();
     memcpy(copy, api, api->size < sizeof(TVMDeviceAPI) ? api->size : sizeof(TVMDeviceAPI));
     copy->size = sizeof(TVMDeviceAPI);
     DeviceTable* table = Devices();
@@ -135,10 +141,10 @@ int TVMRegisterDeviceAPI(int device_type, const TVMDeviceAPI* api, int override_
       bool taken =
           is_local ? table->local[device_type] != nullptr : table->remote.count(device_type) != 0;
       if (taken && !override_) {
-        delete copy;
         return Fail("ValueError", "TVMRegisterDeviceAPI: device type %d is registered already",
                     device_type);
       }
+      table->registered.push_back(std::move(owned));
       if (is_local) {
         __atomic_store_n(&table->local[device_type], copy, __ATOMIC_RELEASE);
       } else {
