@@ -60,6 +60,7 @@ from .expr_values import (
     SizeVar,
     StringImm,
     Var,
+    const,
     const_of,
     convert,
     new_kind,
@@ -71,5 +72,6 @@ __all__ = [
     "FloatImm", "FloorDiv", "FloorMod", "GE", "GT", "IntImm", "IterVar", "LE", "LT", "Let",
     "LogicalExpr", "Max", "Min", "Mod", "Mul", "NE", "Not", "Or", "PrimExpr", "PrimExprWithOp",
     "ProducerLoad", "Ramp", "Reduce", "Select", "Shuffle", "SizeVar", "StringImm", "Sub",
-    "UnaryOpExpr", "Var", "const_of", "convert", "convert_argument", "load_dtype", "new_kind",
+    "UnaryOpExpr", "Var", "const", "const_of", "convert", "convert_argument", "load_dtype",
+    "new_kind",
 ]  # fmt: skip

@@ -87,6 +87,24 @@ def const_of(value: Any, dtype: str) -> Any:
     raise error.ValueError_(f"there is no constant of dtype {dtype!r}")
 
 
+def const(value: Any, dtype: str | None = None, span: object = None) -> Any:
+    """A constant; without `dtype` a bool is bool, an int int32 (or int64), a float float32.
+
+    Raises
+    ------
+    ValueError
+        When the value is not in the type's range.
+    """
+    if dtype is None:
+        return convert(value)
+    found = getattr(value, "item", None)
+    if found is not None and not isinstance(value, (IntImm, FloatImm)):
+        value = found()
+    elif isinstance(value, (IntImm, FloatImm)):
+        value = value.value
+    return const_of(value, _dtype.canonical(dtype))
+
+
 class ExprOp:
     """The operators of expressions; `tvm.tir.operators` installs them."""
 
