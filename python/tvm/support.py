@@ -49,7 +49,7 @@ def libinfo() -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        "ON" or "OFF" for the options USE_..., and texts for versions.
+        "ON" or "OFF" for options such as ``USE_LLVM``, and texts for versions.
 
     Examples
     --------

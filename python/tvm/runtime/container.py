@@ -108,6 +108,7 @@ class Map(dict):  # type: ignore[type-arg]
     type_key = "Map"
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        """Raises TypeError: a map cannot change."""
         raise TypeError_(
             "a Map cannot be changed; make a new one, for instance Map({**m, key: value})"
         )

@@ -92,7 +92,20 @@ def _get_source(self: Module, fmt: str = "") -> str:
 
 
 def _save(self: Module, file_name: Any, fmt: str = "") -> None:
-    """Write the module to a file, in the format of its ending ("o", "ll", "s", ...) or of `fmt`."""
+    """Write the module to a file.
+
+    Parameters
+    ----------
+    file_name : str or path-like
+        Where to write.
+    fmt : str
+        "o" (object file), "ll" (LLVM text) or "s" (assembly); by default the ending of `file_name`.
+
+    Raises
+    ------
+    TVMError
+        When a module of this kind cannot be saved.
+    """
     import os
 
     ask = _ask_holder(self, "save")
@@ -111,7 +124,26 @@ def _export_library(
     workspace_dir: Any = None,
     **options: Any,
 ) -> Any:
-    """Write the module and all that it imports as one library that `load_module` reads."""
+    """Write the module and all that it imports as one library that `load_module` reads.
+
+    Parameters
+    ----------
+    file_name : str or path-like
+        Where to write.
+    fcompile : callable, optional
+        Links: called with the path of the library, the object files, and the remaining options.
+    addons : list of str, optional
+        Object files that become part of the library.
+    workspace_dir : str, optional
+        Folder for intermediate files; a temporary one by default.
+    **options
+        Go to `fcompile`.
+
+    Raises
+    ------
+    TVMError
+        When a module of this kind cannot be exported.
+    """
     ask = _ask_holder(self, "export_library")
     if ask is not None:
         return ask(

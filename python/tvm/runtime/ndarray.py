@@ -170,6 +170,31 @@ def _str(self: NDArray) -> str:
 
 
 def _array(self: NDArray, dtype: Any = None, copy: bool | None = None) -> Any:
+    """What `numpy.asarray` asks for: a copy of the elements.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype, optional
+        Convert to it.
+    copy : bool, optional
+        False asks for a view of the memory instead.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    ValueError
+        With ``copy=False``, when there cannot be a view: the array is not on the CPU, or NumPy has
+        no such dtype.
+
+    Examples
+    --------
+    >>> import numpy, tvm
+    >>> numpy.asarray(tvm.nd.array([1, 2])).tolist()
+    [1, 2]
+    """
     from .conversion import array_protocol
 
     return array_protocol(self, dtype, copy)

@@ -143,6 +143,7 @@ class TargetKind:
 
     @property
     def options(self) -> dict[str, str]:
+        """The options of this kind, and the type of each."""
         return {name: kind.__name__ for name, kind in self.schema.items()}
 
     def __eq__(self, other: object) -> bool:

@@ -193,54 +193,67 @@ class Target:
 
     @property
     def device_name(self) -> str:
+        """What ``-device`` says, "" without it."""
         return str(self.attrs.get("device", ""))
 
     @property
     def model(self) -> str:
+        """What ``-model`` says, "unknown" without it."""
         return str(self.attrs.get("model", "unknown"))
 
     @property
     def mcpu(self) -> str:
+        """The processor, "" for the host's own."""
         return str(self.attrs.get("mcpu", ""))
 
     @property
     def march(self) -> str:
+        """The architecture of the processor, "" when not given."""
         return str(self.attrs.get("march", ""))
 
     @property
     def arch(self) -> str:
+        """The architecture of a GPU such as "sm_90", "" when not given."""
         return str(self.attrs.get("arch", ""))
 
     @property
     def mtriple(self) -> str:
+        """Processor, maker and system as LLVM names them, "" for the host's."""
         return str(self.attrs.get("mtriple", ""))
 
     @property
     def mattr(self) -> tuple[str, ...]:
+        """Features of the processor, each with a ``+`` or a ``-`` before it."""
         return tuple(self.attrs.get("mattr", ()))
 
     @property
     def libs(self) -> tuple[str, ...]:
+        """External libraries that may be used."""
         return tuple(self.attrs.get("libs", ()))
 
     @property
     def num_cores(self) -> int | None:
+        """Cores of the processor, None when not given."""
         return self.attrs.get("num-cores")
 
     @property
     def max_num_threads(self) -> int | None:
+        """Most threads in one block, None for a CPU."""
         return self.attrs.get("max_num_threads")
 
     @property
     def max_block_size_x(self) -> int | None:
+        """Most threads along the first axis of a block, None for a CPU."""
         return self.max_num_threads
 
     @property
     def max_shared_memory_per_block(self) -> int | None:
+        """Bytes of memory that the threads of a block share, None for a CPU."""
         return self.attrs.get("max_shared_memory_per_block")
 
     @property
     def thread_warp_size(self) -> int | None:
+        """Threads that run in lock step, None for a CPU."""
         return self.attrs.get("thread_warp_size")
 
     @property

@@ -34,6 +34,7 @@ class TensorSlice:
 
     @property
     def dtype(self) -> str:
+        """Element type."""
         return self.tensor.dtype
 
     def asobject(self) -> ProducerLoad:
@@ -76,14 +77,17 @@ class Tensor(DataProducer):
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions."""
         return len(self.shape)
 
     @property
     def axis(self) -> Any:
+        """The axes of the operation that computes it."""
         return self.op.axis
 
     @property
     def name(self) -> str:
+        """The operation's name, with a number where it has several outputs."""
         op = self.op
         if op.num_outputs == 1:
             return op.name

@@ -241,7 +241,7 @@ def _make_methods(lines_of: Callable[[type], list[str]]) -> dict[str, Any]:
         scope[cls.__name__] = cls
         name = method_name(cls)
         method = _FUNCTION(_first_call.__code__, scope, name)
-        method.__doc__ = f"Visit the children of a {cls.__name__}."
+        method.__doc__ = f"Visit the children of a node of kind `{cls.__name__.rstrip('_')}`."
         methods[name] = method
     return methods
 

@@ -420,6 +420,16 @@ def _swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return operate
 
 
+def _astype(self: Any, dtype: Any, span: object = None) -> PrimExpr:
+    """The value in another type, converted as `cast` does."""
+    return cast(self, dtype)
+
+
+def _equal(self: Any, other: Any, span: object = None) -> PrimExpr:
+    """The comparison of two values, element by element; `==` in Python makes the same."""
+    return equal(self, other)
+
+
 def install(cls: Any) -> None:
     """Give a class the operators, as methods."""
     for name, function in (
@@ -446,8 +456,8 @@ def install(cls: Any) -> None:
     cls.__ne__ = not_equal
     cls.__neg__ = negate
     cls.__invert__ = bitwise_not
-    cls.astype = lambda self, dtype, span=None: cast(self, dtype)
-    cls.equal = lambda self, other, span=None: equal(self, other)
+    cls.astype = _astype
+    cls.equal = _equal
     cls.__hash__ = object.__hash__
 
 
