@@ -107,6 +107,7 @@ from .schedule import Schedule, create_schedule
 from .stage import Stage
 from .tag import tag_scope
 from .tensor import Tensor, TensorSlice
+from .tensor_intrin import TensorIntrin, decl_tensor_intrin
 
 tensor.Operation = Operation  # type: ignore[misc,attr-defined]
 tensor.PlaceholderOp = PlaceholderOp  # type: ignore[attr-defined]
@@ -125,6 +126,7 @@ __all__ = [
     "Split",
     "Stage",
     "Tensor",
+    "TensorIntrin",
     "TensorSlice",
     "abs",
     "acos",
@@ -152,6 +154,7 @@ __all__ = [
     "cosh",
     "create_schedule",
     "decl_buffer",
+    "decl_tensor_intrin",
     "div",
     "erf",
     "exp",

@@ -49,6 +49,7 @@ class Operation(Node):
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads."""
         inputs = self._inputs
         if inputs is None:
             inputs = self._inputs = self._find_inputs()
@@ -151,20 +152,25 @@ class ComputeOp(BaseComputeOp):
         return self.body[index].dtype
 
     def _find_inputs(self) -> tuple[Tensor, ...]:
-        found: dict[Tensor, None] = {}
+        return tuple(dict.fromkeys([load.producer for load in loads_of(self)]))
 
-        def visit(node: Any) -> None:
-            if isinstance(node, tir.ProducerLoad):
-                found[node.producer] = None
 
-        first = self.body[0]
-        if isinstance(first, Reduce):
-            roots = [*first.source, *first.init, first.condition]
-        else:
-            roots = list(self.body)
-        for root in roots:
-            stmt_functor.post_order_visit(root, visit)
-        return tuple(found)
+def loads_of(op: ComputeOp) -> list[Any]:
+    """The reads of tensors in an operation, each node once."""
+    found: list[Any] = []
+
+    def visit(node: Any) -> None:
+        if isinstance(node, tir.ProducerLoad):
+            found.append(node)
+
+    first = op.body[0]
+    if isinstance(first, Reduce):
+        roots = [*first.source, *first.init, first.condition]
+    else:
+        roots = list(op.body)
+    for root in roots:
+        stmt_functor.post_order_visit(root, visit)
+    return found
 
 
 def placeholder(shape: Any, dtype: Any = None, name: str = "placeholder") -> Tensor:

@@ -19,7 +19,7 @@ from tvm.ir.expr import Range
 from tvm.tir import IntImm, IterVar, PrimExpr, ProducerLoad, Var, stmt_functor
 from tvm.tir.stmt_functor import StmtExprMutator
 
-from .operation import ComputeOp, Operation
+from .operation import ComputeOp, Operation, loads_of
 from .scan_op import ScanOp
 from .stage import Stage
 from .tensor import Tensor
@@ -227,13 +227,7 @@ def scan_fix_point_analysis(scan: ScanOp) -> dict[IterVar, IntImm]:
         for k in range(op.num_outputs):
             for d in range(len(op.axis)):
                 asked.setdefault(d, set()).update(marks.get((op.output(k), d), ()))
-        loads: list[Any] = []
-        for value in op.body[:1] if op.reduce_axis else op.body:
-            stmt_functor.post_order_visit(
-                value,
-                lambda node: loads.append(node) if isinstance(node, ProducerLoad) else None,
-            )
-        for load in loads:
+        for load in loads_of(op):
             tensor = load.producer
             if tensor.op not in members and tensor not in states:
                 continue
@@ -294,14 +288,8 @@ def refuse_later_rows(scan: ScanOp) -> None:
     for op in dict.fromkeys(t.op for t in scan.update):
         if not isinstance(op, ComputeOp):
             continue
-        loads: list[Any] = []
-        for value in op.body:
-            stmt_functor.post_order_visit(
-                value,
-                lambda node: loads.append(node) if isinstance(node, ProducerLoad) else None,
-            )
         row = op.axis[0].var
-        for load in loads:
+        for load in loads_of(op):
             if load.producer not in states:
                 continue
             ahead = constant(add(algebra.poly(load.indices[0]), algebra.poly(row), -1))

@@ -308,7 +308,7 @@ def ScanGetBody(scan: ScanOp) -> tuple[Operation, ...]:
 
 
 def ScanFixPointAnalysis(scan: ScanOp) -> dict[IterVar, Any]:
-    """For each of a scan's other dimensions whether it goes through the steps unchanged (1 or 0)."""
+    """For each other dimension of a scan whether it goes through the steps unchanged, 1 or 0."""
     from .scan_place import scan_fix_point_analysis
 
     return dict(scan_fix_point_analysis(scan))

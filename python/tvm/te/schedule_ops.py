@@ -21,6 +21,7 @@ from .relations import Split
 from .scan_op import ScanOp
 from .scan_place import Aliases
 from .stage import Stage
+from .tensorize import Tensorized, tensorized_axis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,6 +146,9 @@ class _Builder:
             return nest.scan(op)
         if not isinstance(op, ComputeOp):
             raise InternalError(f"stage {stage.name}: no loops for a {type(op).__name__}")
+        position = tensorized_axis(stage)
+        if position is not None:
+            return nest.tensorized(op, position)
         if isinstance(op.body[0], Reduce):
             return nest.reduction(op)
         return nest.plain(op)
@@ -262,16 +266,68 @@ class _Nest:
         body = self._wrap(body, 0, len(self.leaves))
         return self._replace(body)
 
-    def reduction(self, op: ComputeOp) -> Stmt:
-        values = self._values(self._leaf_polys())
-        first_reduce = len(self.leaves)
+    def _first_reduce(self) -> tuple[int, bool]:
+        """Position of the first loop of a reduction, and whether an axis is of both kinds."""
+        if any(self.masks[iv] == _SPATIAL | _REDUCE for iv in self.leaves):
+            return 0, True
         for position, iv in enumerate(self.leaves):
             if self.masks[iv] & _REDUCE:
-                first_reduce = position
-                break
-        mixed = any(self.masks[iv] == _SPATIAL | _REDUCE for iv in self.leaves)
-        if mixed:
-            first_reduce = 0
+                return position, False
+        return len(self.leaves), False
+
+    def tensorized(self, op: ComputeOp, position: int) -> Stmt:
+        """Loops down to an axis, inside them an intrinsic."""
+        region = Tensorized(self.stage, op, position, self.ranges, self.algebra)
+        for inner in range(position, len(self.leaves)):
+            region.check_attached(self.builder.attached.get((self.stage, inner), []))
+        intrin = region.intrin
+        values = self._values(self._leaf_polys())
+        conds = self._guards(values)
+        region.check_guards(conds)
+
+        def guarded(body: Stmt) -> Stmt:
+            return self._predicated(_guarded(body, conds), values)
+
+        first, mixed = self._first_reduce()
+        if op.reduce_axis and first < position:
+            if mixed or intrin.reduce_update is None:
+                raise region.refuse(
+                    "loops over reduction axes stay outside, which needs the update part of the "
+                    "intrinsic" + (" and axes of one kind" if mixed else "")
+                )
+            update = region.statement(intrin.reduce_update)
+            if intrin.reduce_init is not None:
+                reset = region.statement(intrin.reduce_init, reads=False)
+                between = self.leaves[first:position]
+                rename, loops = self._init_loops(
+                    [iv for iv in between if self.masks[iv] == _SPATIAL]
+                )
+                reset = _guarded(reset, self._guards(values, _SPATIAL))
+                reset = self._predicated(reset, values)
+                init: Stmt | None = self._in_loops(_substitute_stmt(reset, rename), loops)
+                body = guarded(update)
+            elif intrin.body is not None:
+                outer = [iv for iv in self.leaves[first:position] if self.masks[iv] & _REDUCE]
+                whole = region.statement(intrin.body)
+                body = guarded(tir.IfThenElse(region.first_round(outer), whole, update))
+                init = None
+            else:
+                raise region.refuse("it has neither a reset part nor a body to begin with")
+            body = self._wrap(body, first, position)
+            body = body if init is None else _sequence(init, body)
+            return self._replace(self._wrap(body, 0, first))
+        if intrin.body is not None:
+            body = region.statement(intrin.body)
+        elif intrin.reduce_init is not None and intrin.reduce_update is not None:
+            reset = region.statement(intrin.reduce_init, reads=False)
+            body = _sequence(reset, region.statement(intrin.reduce_update))
+        else:
+            raise region.refuse("it has no body, which the whole computation needs")
+        return self._replace(self._wrap(guarded(body), 0, position))
+
+    def reduction(self, op: ComputeOp) -> Stmt:
+        values = self._values(self._leaf_polys())
+        first_reduce, mixed = self._first_reduce()
         init = self._init(op, values, first_reduce, mixed)
         update = self._update(op, values)
         update = self._wrap(update, first_reduce, len(self.leaves))
@@ -302,8 +358,6 @@ class _Nest:
         self, op: ComputeOp, values: dict[IterVar, Poly], first: int, mixed: bool
     ) -> Stmt:
         """Stores of the identity, in loops of their own from leaf ``first`` on."""
-        loops: list[tuple[Var, PrimExpr, Any]] = []
-        rename: dict[Var, PrimExpr] = {}
         inner: list[IterVar]
         if mixed:
             # an axis made of both kinds cannot be left out: run over the dimensions themselves
@@ -313,15 +367,7 @@ class _Nest:
         else:
             inner = [iv for iv in self.leaves[first:] if self.masks[iv] == _SPATIAL]
             guards = self._guards(values, _SPATIAL)
-        for iv in inner:
-            dom = self.ranges[iv]
-            if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
-                rename[iv.var] = dom.min
-                continue
-            loop = Var(iv.var.name + ".init", iv.var.dtype)
-            plain = isinstance(dom.min, IntImm) and dom.min.value == 0
-            rename[iv.var] = loop if plain else dom.min + loop
-            loops.append((loop, dom.extent, iv))
+        rename, loops = self._init_loops(inner)
         if mixed:
             for iv in op.axis:
                 dom, own = self.ranges[iv], iv.dom
@@ -341,6 +387,26 @@ class _Nest:
         body = _guarded(stores[0] if len(stores) == 1 else tir.SeqStmt(stores), guards)
         body = self._predicated(body, values)
         body = _substitute_stmt(body, rename)
+        return self._in_loops(body, loops)
+
+    def _init_loops(
+        self, axes: list[IterVar]
+    ) -> tuple[dict[Var, PrimExpr], list[tuple[Var, PrimExpr, IterVar]]]:
+        """Loops of their own over some axes, and what the axes' variables are in them."""
+        rename: dict[Var, PrimExpr] = {}
+        loops: list[tuple[Var, PrimExpr, IterVar]] = []
+        for iv in axes:
+            dom = self.ranges[iv]
+            if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
+                rename[iv.var] = dom.min
+                continue
+            loop = Var(iv.var.name + ".init", iv.var.dtype)
+            plain = isinstance(dom.min, IntImm) and dom.min.value == 0
+            rename[iv.var] = loop if plain else dom.min + loop
+            loops.append((loop, dom.extent, iv))
+        return rename, loops
+
+    def _in_loops(self, body: Stmt, loops: list[tuple[Var, PrimExpr, IterVar]]) -> Stmt:
         for loop, extent, iv in reversed(loops):
             kind = _KINDS.get(self.stage.kind_of(iv), ForKind.SERIAL)
             body = tir.For(loop, IntImm(loop.dtype, 0), _as(extent, loop.dtype), kind, body)

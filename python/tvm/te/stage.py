@@ -11,6 +11,7 @@ from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
 from .stage_place import IterVarAttr, StagePlace
 from .tensor import Tensor
+from .tensor_intrin import TensorIntrin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Stage(StagePlace):
     # ---- messages
     @property
     def name(self) -> str:
+        """Name of what it computes."""
         return "group" if self.op is None else str(self.op.name)
 
     def _leaf_names(self) -> str:
@@ -428,6 +430,27 @@ class Stage(StagePlace):
             attr.pragma_keys.append(tir.StringImm(pragma_type))
             attr.pragma_values.append(value)
 
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Replace an axis and those inside it by a tensor intrinsic.
+
+        Parameters
+        ----------
+        var : IterVar
+            The outermost axis that is replaced.
+        tensor_intrin : TensorIntrin
+            From `decl_tensor_intrin`. That it does the same computation is checked at lower.
+        """
+        self._leaf(var, "tensorize")
+        self._no_steps(var, "tensorize")
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise TypeError_(
+                f"stage {self.name}: tensorize axis {var.var.name}: expected an intrinsic from "
+                f"te.decl_tensor_intrin, but got {type(tensor_intrin).__name__}"
+            )
+        attr = self._attr(var)
+        attr.iter_type = IterVar.Tensorized
+        attr.tensor_intrin = tensor_intrin
+
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
         """Fetch what a later iteration of an axis reads of a tensor."""
         self._leaf(var, "prefetch")
@@ -444,6 +467,7 @@ class Stage(StagePlace):
     # ---- for the lowering
     @property
     def root_iter_vars(self) -> tuple[IterVar, ...]:
+        """The axes it had before it was scheduled."""
         return tuple(self.op.root_iter_vars)
 
     def kind_of(self, iv: IterVar) -> int:

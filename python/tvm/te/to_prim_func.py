@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from tvm import tir
+from tvm.arith.index_algebra import Algebra
 from tvm.error import TypeError_, ValueError_
 from tvm.ir.type import PointerType, PrimType
 from tvm.tir import Buffer, PrimFunc, Var
 from tvm.tir.stmt_functor import StmtExprMutator, substitute
 
+from .bind_region import Bound, bind_region
 from .tensor import Tensor
 
 TYPE_CHECKING = False
@@ -34,8 +36,12 @@ def declare_buffer(tensor: Tensor, name: str | None = None, scope: str = "") -> 
 class _ToBuffers(StmtExprMutator):
     def __init__(self, buffers: dict[Tensor, Buffer]) -> None:
         self.buffers = buffers
-        # buffers of extern bodies and what they stand for
-        self.stand_ins: dict[Buffer, Buffer] = {}
+        # buffers of foreign bodies and what they stand for
+        self.stand_ins: dict[Buffer, Bound] = {}
+        # the part of its tensor that a buffer holds, and strides asked for
+        self.realized: dict[Buffer, Any] = {}
+        self.aligned: dict[Buffer, dict[int, tuple[int, int]]] = {}
+        self.algebra = Algebra()
 
     def _buffer(self, tensor: Tensor) -> Buffer:
         found = self.buffers.get(tensor)
@@ -60,52 +66,60 @@ class _ToBuffers(StmtExprMutator):
         given = buffer is not None
         if buffer is None:
             buffer = self.buffers[tensor] = declare_buffer(tensor, scope=op.storage_scope)
+        if not given:
+            self.realized[buffer] = self._mutate_ranges(op.bounds)
+            inside = op.body
+            # what is said about the strides stands right inside
+            while type(inside) is tir.AttrStmt:
+                if inside.attr_key == "buffer_dim_align" and inside.node == tensor:
+                    axis, factor, offset = [int(arg) for arg in inside.value.args]
+                    self.aligned.setdefault(buffer, {})[axis] = (factor, offset)
+                inside = inside.body
         body = self.visit(op.body)
         if given:
             # an intermediate tensor that is an argument lives in the caller's memory
             return body
-        bounds = self._mutate_ranges(op.bounds)
+        bounds = self.realized[buffer]
         return tir.BufferRealize(buffer, bounds, self.visit(op.condition), body)
 
     def _bind(self, op: Any) -> Any:
-        """What stands for a tensor in an extern body becomes the tensor's own buffer."""
+        """What stands for a tensor in a foreign body becomes the tensor's own buffer."""
         stands, tensor = op.node
         buffer = self._buffer(tensor)
-        if stands.dtype != buffer.dtype or len(stands.shape) != len(buffer.shape):
-            raise ValueError_(
-                f"lower: buffer {stands.name} of {stands.dtype} and {len(stands.shape)} dimensions "
-                f"cannot stand for tensor {tensor.name} of {buffer.dtype} and "
-                f"{len(buffer.shape)} dimensions"
-            )
-        mapping: dict[Var, Any] = {stands.data: buffer.data}
-        step: Any = 1
-        compact: list[Any] = []
-        for extent in reversed(buffer.shape):
-            compact.append(step)
-            step = step * extent
-        actual = list(buffer.strides) or compact[::-1]
-        given = [*zip(stands.shape, buffer.shape), *zip(stands.strides, actual)]
-        given.append((stands.elem_offset, buffer.elem_offset))
-        for wanted, value in given:
-            if isinstance(wanted, Var):
-                mapping[wanted] = tir.cast(value, wanted.dtype)
-        self.stand_ins[stands] = buffer
+        numbers = self._mutate_all(op.value.args)
+        bound = bind_region(
+            stands,
+            buffer,
+            list(zip(numbers[::2], numbers[1::2])),
+            self.realized.get(buffer),
+            self.aligned.get(buffer, {}),
+            self.algebra,
+        )
+        outer = self.stand_ins.get(stands)
+        self.stand_ins[stands] = bound
         # accesses first: what is left of the pointer afterwards is an argument of calls
-        return substitute(self.visit(op.body), mapping)
+        body = substitute(self.visit(op.body), bound.mapping)
+        if outer is None:
+            del self.stand_ins[stands]
+        else:
+            self.stand_ins[stands] = outer
+        return body
 
     def visit_buffer_load_(self, op: Any) -> Any:
         indices = self._mutate_all(op.indices)
-        buffer = self.stand_ins.get(op.buffer, op.buffer)
-        if indices is op.indices and buffer is op.buffer:
-            return op
-        return tir.BufferLoad(buffer, indices)
+        bound = self.stand_ins.get(op.buffer)
+        if bound is not None:
+            return tir.BufferLoad(bound.buffer, bound.indices(indices))
+        return op if indices is op.indices else tir.BufferLoad(op.buffer, indices)
 
     def visit_buffer_store_(self, op: Any) -> Any:
         indices, value = self._mutate_all(op.indices), self.visit(op.value)
-        buffer = self.stand_ins.get(op.buffer, op.buffer)
-        if indices is op.indices and value is op.value and buffer is op.buffer:
+        bound = self.stand_ins.get(op.buffer)
+        if bound is not None:
+            return tir.BufferStore(bound.buffer, value, bound.indices(indices))
+        if indices is op.indices and value is op.value:
             return op
-        return tir.BufferStore(buffer, value, indices)
+        return tir.BufferStore(op.buffer, value, indices)
 
     def visit_attr_stmt_(self, op: Any) -> Any:
         if op.attr_key == "buffer_bind_scope" and isinstance(op.node, tuple):
@@ -117,6 +131,14 @@ class _ToBuffers(StmtExprMutator):
         if node is op.node and body is op.body and value is op.value:
             return op
         return tir.AttrStmt(node, op.attr_key, value, body)
+
+
+class _ToBuffersOfForeign(_ToBuffers):
+    """As `_ToBuffers`, for bodies that may bind buffers: it knows the ranges of the loops."""
+
+    def visit_for_(self, op: Any) -> Any:
+        self.algebra.bind(op.loop_var, op.min, op.extent)
+        return super().visit_for_(op)  # type: ignore[misc]
 
 
 def to_prim_func(args: list[Any], body: Stmt, binds: dict[Tensor, Buffer]) -> PrimFunc:
@@ -156,7 +178,9 @@ def to_prim_func(args: list[Any], body: Stmt, binds: dict[Tensor, Buffer]) -> Pr
         handle = Var(buffer.name, "handle")
         params.append(handle)
         buffer_map[handle] = buffer
-    body = _ToBuffers(buffers)(body)
+    # bindings are attributes; most programs have none
+    rewriter = _ToBuffersOfForeign if body.kinds & tir.AttrStmt.KIND else _ToBuffers
+    body = rewriter(buffers)(body)
     return PrimFunc(
         params,
         body,

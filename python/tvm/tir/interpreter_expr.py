@@ -256,7 +256,7 @@ class ExprMachine:
         first = 0 if _dtype.info(node.dtype).is_int else None
 
         def call() -> Any:
-            from ..runtime import get_global_func
+            from .._ffi.registry import get_global_func
 
             result = get_global_func(name)(*[arg() for arg in args])
             return first if result is None else result
