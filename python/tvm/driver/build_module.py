@@ -31,6 +31,10 @@ def _lower_passes(simple_mode: bool, config: Mapping[str, Any]) -> list[Pass]:
     vectorize = not config.get("tir.disable_vectorize", False)
     return [
         *added[0],
+        # while accesses have all their dimensions
+        *([passes.InstrumentBoundCheckers()] if _checks_bounds(config) else []),
+        passes.PromoteIndex(),
+        passes.InjectPrefetch(),
         passes.StorageFlatten(),
         *added[1],
         # decides guards, so that only the needed ones cut loops
@@ -39,12 +43,24 @@ def _lower_passes(simple_mode: bool, config: Mapping[str, Any]) -> list[Pass]:
         # before vectors are made: a vector read has no branches left to protect it
         passes.RewriteUnsafeSelect(),
         passes.VectorizeLoop(vectorize),
+        passes.InjectVirtualThread(),
+        passes.InjectDoubleBuffer(),
+        # after all temporaries have their final sizes
+        *([] if config.get("tir.disable_storage_rewrite") else [passes.StorageRewrite()]),
         *added[2],
-        # last, because every pass after it sees all the copies
+        # late, because every pass after it sees all the copies
         *([] if simple_mode else [passes.UnrollLoop()]),
         passes.RemoveNoOp(),
+        passes.HoistIfThenElse(),
         *added[3],
     ]
+
+
+def _checks_bounds(config: Mapping[str, Any]) -> bool:
+    if config.get("tir.instrument_bound_checkers"):
+        return True
+    target = Target.current()
+    return target is not None and bool(target.attrs.get("bounds"))
 
 
 def _run(mod: IRModule, sequence: list[Pass]) -> IRModule:

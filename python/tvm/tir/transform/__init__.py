@@ -11,25 +11,74 @@ Examples
 """
 
 from .function_pass import PrimFuncPass, prim_func_pass
+from .hoist_if_then_else import HoistIfThenElse
+from .inject_double_buffer import InjectDoubleBuffer
+from .inject_prefetch import InjectPrefetch
+from .inject_virtual_thread import InjectVirtualThread
 from .loop_partition import LoopPartition
+from .promote_index import PromoteIndex
 from .remove_no_op import RemoveNoOp
 from .rewrite_unsafe_select import RewriteUnsafeSelect
 from .simplify import Simplify
 from .storage_flatten import FlattenBuffer, StorageFlatten
+from .storage_rewrite import StorageRewrite
 from .unroll_loop import UnrollLoop
 from .vectorize_loop import VectorizeLoop
 from .verify_bounds import VerifyBounds
 
+# what is not part of every lowering is loaded when it is first used: name -> file
+_LATER = {
+    "AnnotateEntryFunc": "apply",
+    "Apply": "apply",
+    "BF16ComputeLegalize": "narrow_float_legalize",
+    "BF16StorageLegalize": "narrow_float_legalize",
+    "BindTarget": "apply",
+    "CombineContextCall": "combine_context_call",
+    "CommonSubexprElimTIR": "common_subexpr_elim",
+    "ConvertForLoopsToSerial": "small_passes",
+    "ConvertSSA": "small_passes",
+    "DecorateDeviceScope": "small_passes",
+    "FP8ComputeLegalize": "narrow_float_legalize",
+    "FP8StorageLegalize": "narrow_float_legalize",
+    "Filter": "apply",
+    "InstrumentBoundCheckers": "instrument_bound_checkers",
+    "LiftAttrScope": "lift_attr_scope",
+    "NarrowDataType": "narrow_data_type",
+    "RemoveAssume": "small_passes",
+    "RemoveStoreUndef": "small_passes",
+    "SkipAssert": "small_passes",
+    "VerifyMemory": "verify_memory",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _LATER.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
 __all__ = [
     "FlattenBuffer",
+    "HoistIfThenElse",
+    "InjectDoubleBuffer",
+    "InjectPrefetch",
+    "InjectVirtualThread",
     "LoopPartition",
     "PrimFuncPass",
+    "PromoteIndex",
     "RemoveNoOp",
     "RewriteUnsafeSelect",
     "Simplify",
     "StorageFlatten",
+    "StorageRewrite",
     "UnrollLoop",
     "VectorizeLoop",
     "VerifyBounds",
     "prim_func_pass",
 ]
+__all__ += sorted(_LATER)

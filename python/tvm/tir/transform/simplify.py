@@ -209,6 +209,15 @@ class Simplifier(StmtExprMutator):
             return op
         return tir.IfThenElse(cond, then_case, else_case)
 
+    def visit_assert_stmt_(self, op: Any) -> Any:
+        cond = self.visit(op.condition)
+        body = self.visit(op.body)
+        if type(cond) is IntImm and cond.value:
+            return body
+        if cond is op.condition and body is op.body:
+            return op
+        return tir.AssertStmt(cond, op.message, body)
+
     def visit_seq_stmt_(self, op: Any) -> Any:
         parts = [self.visit(part) for part in op.seq]
         if all(a is b for a, b in zip(parts, op.seq)) and not any(map(is_no_op, parts)):

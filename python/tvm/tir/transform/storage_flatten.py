@@ -11,7 +11,7 @@ from __future__ import annotations
 from tvm import tir
 from tvm.arith.index_algebra import Algebra, Poly, add, const, multiply
 from tvm.ir.dtype import info
-from tvm.tir import Buffer, IntImm, PrimExpr, PrimFunc
+from tvm.tir import Buffer, IntImm, PrimExpr, PrimFunc, Var
 from tvm.tir.stmt_functor import StmtExprMutator
 
 from .function_pass import named
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _INT32_MAX = 2**31 - 1
+_LINE_BITS = 64 * 8
 
 
 class _Flat:
@@ -170,6 +171,32 @@ class _Flatten(StmtExprMutator):
         ):
             return op
         return tir.BufferStore(buffer, value, indices)
+
+    def visit_prefetch_(self, op: Any) -> Any:
+        """One hint for each cache line of the innermost dimension."""
+        lows = [r.min for r in op.bounds]
+        step = max(_LINE_BITS // max(info(op.buffer.dtype).bits, 1), 1)
+        loops: list[tuple[Var, PrimExpr]] = []
+        indices: list[PrimExpr] = []
+        for axis, (low, r) in enumerate(zip(lows, op.bounds)):
+            extent = r.extent
+            scale = step if axis == len(lows) - 1 else 1
+            if scale > 1:
+                extent = tir.floordiv(extent + (scale - 1), scale)
+            extent = self.algebra.simplify(extent)
+            if isinstance(extent, IntImm) and extent.value == 1:
+                indices.append(low)
+                continue
+            var = Var(f"line{axis}", extent.dtype)
+            loops.append((var, extent))
+            self.algebra.bind(var, 0, extent)
+            indices.append(low + (var * scale if scale > 1 else var))
+        buffer, position = self._position(op.buffer, tuple(indices))
+        address = tir.Call("handle", "tir.address_of", [tir.BufferLoad(buffer, position)])
+        body: Any = tir.Evaluate(tir.Call("int32", "tir.prefetch", [address, 0, 3, 1]))
+        for var, extent in reversed(loops):
+            body = tir.For(var, 0, extent, tir.ForKind.SERIAL, body)
+        return body
 
     def visit_buffer_realize_(self, op: Any) -> Any:
         algebra = self.algebra
