@@ -44,6 +44,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/bin/python
+	@echo "installing into $(VENV); compiling the runtime takes about a minute"
 	$(BIN)/python -m pip install -q --disable-pip-version-check .
 	@touch $@
 
