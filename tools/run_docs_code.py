@@ -73,7 +73,7 @@ def run_file(path, update=False):
             output = buffer.getvalue()
         elif info == "text" and output is not None:
             if output.strip() != content.strip() and update:
-                changes.append((number, len(content.splitlines()), output.strip("\n").splitlines()))
+                changes.append((number, output.strip("\n").splitlines()))
             elif output.strip() != content.strip():
                 raise AssertionError(
                     f"{path}:{number}: expected output\n{content}\nbut got\n{output}"
@@ -83,8 +83,9 @@ def run_file(path, update=False):
             output = None
     if changes:
         lines = text.splitlines()
-        for number, count, new in reversed(changes):
-            lines[number : number + count] = new
+        for number, new in reversed(changes):
+            end = next(k for k in range(number, len(lines)) if lines[k].strip() == FENCE)
+            lines[number:end] = new
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
