@@ -243,6 +243,23 @@ PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc)},
 PyType_Spec spec = {"tvm.runtime.module.Module", sizeof(ModuleObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
+// Asks the holder for the address of a function that is made only when it is called.
+void* ResolveBody(void* holder, const char* name) {
+  PyObject* held = BoxGet(holder);
+  if (held == nullptr || !InterpreterIsAlive()) return nullptr;
+  return StopAtThreadExit([&]() -> void* {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject* pending = PyErr_Occurred() != nullptr ? TakeException() : nullptr;
+    PyObject* address = PyObject_CallMethod(held, "address_of", "s", name);
+    void* found = address == nullptr ? nullptr : PyLong_AsVoidPtr(address);
+    Py_XDECREF(address);
+    if (found == nullptr) SetLastErrorFromPython();
+    if (pending != nullptr) RestoreException(pending);
+    PyGILState_Release(gil);
+    return found;
+  });
+}
+
 // One entry of table_module's list. The pointers are borrowed from the list's objects.
 bool ReadFunction(PyObject* item, TVMTableFunction* out) {
   PyObject *address = nullptr, *table = nullptr;
@@ -251,8 +268,8 @@ bool ReadFunction(PyObject* item, TVMTableFunction* out) {
     RaiseKind("TypeError", "table_module: expected (name, address, table), got %R", item);
     return false;
   }
-  void* body = PyLong_AsVoidPtr(address);
-  if (body == nullptr) {
+  void* body = address == Py_None ? nullptr : PyLong_AsVoidPtr(address);
+  if (body == nullptr && address != Py_None) {
     if (!PyErr_Occurred()) RaiseKind("ValueError", "table_module: %.200s has no code", out->name);
     return false;
   }
@@ -296,6 +313,7 @@ PyObject* TableModule(PyObject*, PyObject* args, PyObject* kwargs) {
     RestoreException(exc);
   }
   Py_DECREF(items);
+  if (handle != nullptr) TVMTableModuleSetResolver(handle, ResolveBody);
   return handle == nullptr ? nullptr : WrapModule(handle);
 }
 
@@ -330,7 +348,9 @@ PyObject* ModuleHolder(PyObject*, PyObject* module) {
 PyMethodDef functions[] = {
     {"table_module", AsCFunction(TableModule), METH_VARARGS | METH_KEYWORDS,
      "table_module($module, /, type_key, functions, entry=None, holder=None)\n--\n\n"
-     "A Module of compiled functions, each given as (name, address, argument table)."},
+     "A Module of compiled functions, each given as (name, address, argument table). An address "
+     "of\n"
+     "None is asked of the holder, as holder.address_of(name), when the function is called."},
     {"load_module", AsCFunction(LoadModule), METH_VARARGS | METH_KEYWORDS,
      "load_module($module, /, path, fmt='')\n--\n\nA Module from a file."},
     {"module_holder", ModuleHolder, METH_O,

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "module_internal.h"
 #include "object_internal.h"
+#include "packed_check.h"
 #include "packed_func_internal.h"
 
 namespace tvm {
@@ -98,6 +99,8 @@ class LibraryModule : public ModuleImpl {
     SetSlot("__TVMBackendFreeWorkspace", reinterpret_cast<void*>(&TVMBackendFreeWorkspace));
     SetSlot("__TVMBackendParallelLaunch", reinterpret_cast<void*>(&TVMBackendParallelLaunch));
     SetSlot("__TVMBackendParallelBarrier", reinterpret_cast<void*>(&TVMBackendParallelBarrier));
+    SetSlot("__TVMBackendExplainCall", reinterpret_cast<void*>(&ExplainCall));
+    SetSlot("__TVMBackendIsReadOnly", reinterpret_cast<void*>(&IsReadOnly));
     SetSlot("__tvm_module_ctx", self);
   }
 

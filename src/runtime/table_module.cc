@@ -14,19 +14,25 @@ namespace {
 // So many slots live on the caller's stack; more come from the heap.
 constexpr uint32_t kMaxStackSlots = 128;
 
+using TableBody = int32_t (*)(const uint64_t* slots);
+
 struct TableFunction {
-  int32_t (*body)(const uint64_t* slots);
+  TableBody body;  // NULL until the first call when it is made only then
+  std::string name;
   ArgSpec spec;
 };
 
 struct TableFuncObj : PackedFuncObj {
-  const TableFunction* function;  // in the module
+  TableFunction* function;  // in the module
   ObjectPtr<ModuleObj> module;
 };
 
+// The body of a function that has none yet; NULL with an error.
+TableBody Resolve(ModuleObj* module, TableFunction* f);
+
 int CallTable(PackedFuncObj* self, const TVMValue* args, const int* type_codes, int num_args,
               TVMValue*, int*) {
-  const TableFunction* f = static_cast<TableFuncObj*>(self)->function;
+  TableFunction* f = static_cast<TableFuncObj*>(self)->function;
   uint64_t stack_slots[kMaxStackSlots];
   uint64_t* slots = stack_slots;
   std::unique_ptr<uint64_t[]> heap_slots;
@@ -38,7 +44,12 @@ int CallTable(PackedFuncObj* self, const TVMValue* args, const int* type_codes, 
   if (__builtin_expect(!f->spec.Check(args, type_codes, num_args, slots), 0)) {
     return f->spec.Explain(args, type_codes, num_args);
   }
-  return f->body(slots);
+  TableBody body = __atomic_load_n(&f->body, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(body == nullptr, 0)) {
+    body = Resolve(static_cast<TableFuncObj*>(self)->module.get(), f);
+    if (body == nullptr) return -1;
+  }
+  return body(slots);
 }
 
 class TableModule : public ModuleImpl {
@@ -68,11 +79,12 @@ class TableModule : public ModuleImpl {
     type_key_ = type_key == nullptr ? "llvm" : type_key;
     for (int i = 0; i < num_functions; ++i) {
       const TVMTableFunction& given = functions[i];
-      if (given.name == nullptr || given.body == nullptr) {
-        return Fail("TypeError", "TVMTableModuleCreate: function %d has no name or no body", i);
+      if (given.name == nullptr) {
+        return Fail("TypeError", "TVMTableModuleCreate: function %d has no name", i);
       }
       auto f = std::make_unique<TableFunction>();
       f->body = given.body;
+      f->name = given.name;
       if (f->spec.Parse(given.table, given.table_size) != 0) return -1;
       if (!functions_.emplace(given.name, std::move(f)).second) {
         return Fail("ValueError", "TVMTableModuleCreate: there are two functions named \"%s\"",
@@ -95,6 +107,26 @@ class TableModule : public ModuleImpl {
     drop_ = drop;
   }
 
+  void SetResolver(void* (*resolve)(void*, const char*)) { resolve_ = resolve; }
+
+  TableBody ResolveBody(TableFunction* f) {
+    if (resolve_ == nullptr) {
+      FailText("RuntimeError", f->spec.name() + ": the function has no code");
+      return nullptr;
+    }
+    TVMErrorClear();
+    void* found = resolve_(holder_, f->name.c_str());
+    if (found == nullptr) {
+      if (TVMErrorGet(nullptr, nullptr, nullptr) != 0) {
+        FailText("RuntimeError", f->spec.name() + ": the function has no code");
+      }
+      return nullptr;
+    }
+    auto body = reinterpret_cast<TableBody>(found);
+    __atomic_store_n(&f->body, body, __ATOMIC_RELEASE);
+    return body;
+  }
+
  private:
   std::string type_key_;
   std::string entry_;
@@ -102,7 +134,12 @@ class TableModule : public ModuleImpl {
   std::unordered_map<std::string, std::unique_ptr<TableFunction>> functions_;
   void* holder_ = nullptr;
   void (*drop_)(void*) = nullptr;
+  void* (*resolve_)(void*, const char*) = nullptr;
 };
+
+TableBody Resolve(ModuleObj* module, TableFunction* f) {
+  return static_cast<TableModule*>(module->impl)->ResolveBody(f);
+}
 
 }  // namespace
 
@@ -126,4 +163,18 @@ int TVMTableModuleCreate(const char* type_key, const TVMTableFunction* functions
     *out = m;
     return 0;
   });
+}
+
+int TVMTableModuleSetResolver(TVMModuleHandle mod,
+                              void* (*resolve)(void* holder, const char* name)) {
+  using namespace tvm::runtime;  // NOLINT(build/namespaces)
+  if (CheckHandle(mod, kTVMTypeModule, "TVMTableModuleSetResolver", "a module") != 0) return -1;
+  auto* m = static_cast<ModuleObj*>(static_cast<Object*>(mod));
+  auto* table = dynamic_cast<TableModule*>(m->impl);
+  if (table == nullptr) {
+    return Fail("TypeError",
+                "TVMTableModuleSetResolver: expected a module of TVMTableModuleCreate");
+  }
+  table->SetResolver(resolve);
+  return 0;
 }

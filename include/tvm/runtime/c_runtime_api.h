@@ -190,6 +190,10 @@ typedef struct {
 TVM_DLL int TVMTableModuleCreate(const char* type_key, const TVMTableFunction* functions,
                                  int num_functions, const char* entry, void* holder,
                                  void (*drop)(void* holder), TVMModuleHandle* out);
+/* Functions that were given without a body get one when they are first called: resolve returns its
+ * address, or NULL with the error set. It may be called from any thread, and more than once. */
+TVM_DLL int TVMTableModuleSetResolver(TVMModuleHandle mod,
+                                      void* (*resolve)(void* holder, const char* name));
 
 /* ---- arrays ------------------------------------------------------------------------------------
  */

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..target import Target
 
 # target kind -> the module of this package that generates for it
-GENERATORS = {"llvm": "llvm.build"}
+GENERATORS = {"llvm": "llvm.build", "c": "c.build"}
 
 
 def build_module(mod: IRModule, target: Target | str | None = None) -> Module:

@@ -49,7 +49,7 @@ def table_module(
         Name, address of the body and argument table of each.
     holder : object
         Kept alive as long as any function lives. It may have `get_source(fmt)`,
-        `save(path, fmt)`, `export_library(path, **options)` and `type_key`.
+        `save(path, fmt)`, `export_library(module, path, **options)` and `type_key`.
     entry : str, optional
         The function that a call of the module itself means.
     type_key : str, optional
@@ -147,7 +147,12 @@ def _export_library(
     ask = _ask_holder(self, "export_library")
     if ask is not None:
         return ask(
-            file_name, fcompile=fcompile, addons=addons, workspace_dir=workspace_dir, **options
+            self,
+            file_name,
+            fcompile=fcompile,
+            addons=addons,
+            workspace_dir=workspace_dir,
+            **options,
         )
     saved = "get_source() gives its text"
     if _ask_holder(self, "save") is not None:
