@@ -35,7 +35,7 @@ class Compiled:
         self._imported = list(unit.imported)
         # Explicit vectors need no more than their temporaries in registers.
         self.optimize = unit.wants_loop_passes if optimize is None else optimize
-        self._has_temporaries = " = alloca [" in self.text
+        self._has_temporaries = unit.has_temporaries
         module = self._module()
         try:
             self.object_code: bytes = self.machine.target_machine(2).emit_object(module)

@@ -152,14 +152,14 @@ class Expressions(Memory):
 
     def masked(self, allowed: str, lanes: int, node: Any) -> str:
         """Value of `node`, whose memory accesses may only touch the allowed lanes."""
-        before, before_lanes = self.mask, self.mask_lanes
-        if before is not None and before_lanes == lanes:
-            allowed = self.pure(f"and <{lanes} x i1> {before}, {allowed}")
-        self.mask, self.mask_lanes = allowed, lanes
+        before = self.mask, self.mask_lanes, self.mask_has_first
+        if self.mask is not None and self.mask_lanes == lanes:
+            allowed = self.pure(f"and <{lanes} x i1> {self.mask}, {allowed}")
+        self.mask, self.mask_lanes, self.mask_has_first = allowed, lanes, False
         try:
             return self.value(node)
         finally:
-            self.mask, self.mask_lanes = before, before_lanes
+            self.mask, self.mask_lanes, self.mask_has_first = before
 
     def if_then_else(self, node: Any) -> str:
         """Only the chosen value is evaluated; for a vector, only if some lane wants it."""

@@ -29,6 +29,7 @@ class FunctionWriter(Statements):
             self.is_parallel = True
             self.first_parameter = "%env"
             self.nonnegative = parent.nonnegative
+            self.allocated = parent.allocated
         # captured variables: (type, operand in the parent, offset in the closure)
         self.captures: list[tuple[str, str, int]] = []
         self.closure_bytes = 0
@@ -40,8 +41,10 @@ class FunctionWriter(Statements):
             self.do("ret i32 -1")
         body = "\n".join(self.lines)
         entry = "\n".join([*self.entry, "  br label %start"])
+        # LLVM's passes gain nothing on short vector loops, and cost more than all the rest
+        plain = self.straight and self.machine.has_fast_selection and self.unit.has_vectors
         return (
-            f"define {linkage}i32 @{quote(name)}({parameters}) #0 {{\n"
+            f"define {linkage}i32 @{quote(name)}({parameters}) #{int(plain)} {{\n"
             f"entry:\n{entry}\nstart:\n{body}\n}}\n"
         )
 
@@ -120,7 +123,7 @@ class FunctionWriter(Statements):
         start = inner.position_of(first)
         if start[0]:
             low = inner.pure(f"add nsw i64 {low}, {start[0]}")
-        inner.loop(node.loop_var, (low, start[1]), (count, 0), node.body)
+        inner.loop(node, (low, start[1]), (count, 0))
         inner.do("ret i32 0")
         self.unit.functions.append(
             inner.finish(

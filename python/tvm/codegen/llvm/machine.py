@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from ... import error
+from ...tir.transform.vectorize_innermost import VectorUnit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class Machine:
             self.vector_bits = 512 if "avx512f" in features else 256 if "avx" in features else 128
         else:
             self.vector_bits = 128
+        # masked accesses of every element size, and the non-temporal stores of a whole cache line
+        masks = x86 and {"avx512bw", "avx512vl"} <= features
+        self.vectors = VectorUnit(self.vector_bits, masks, cache_bytes() if masks and host else 0)
+        # LLVM's selector for code that is not optimised is as good as the other one only here
+        self.has_fast_selection = x86
         names = [f'"target-cpu"="{cpu}"'] if cpu else []
         if self.feature_text:
             names.append(f'"target-features"="{self.feature_text}"')
@@ -101,6 +107,24 @@ class Machine:
             )
             self._targets[key] = found
         return found
+
+
+# What a core keeps of a large shared cache, in a machine of several tenants, at most.
+CACHE_SHARE = 16 << 20
+
+
+def cache_bytes() -> int:
+    """Bytes from which on a loop's data does not stay in this computer's caches."""
+    import os
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    share = CACHE_SHARE * (cores or 1)
+    try:
+        with open("/sys/devices/system/cpu/cpu0/cache/index3/size") as file:
+            text = file.read().strip()
+        return min(int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1], 0), share)
+    except (OSError, ValueError):
+        return share
 
 
 def machine_for(target: Target | None) -> Machine:

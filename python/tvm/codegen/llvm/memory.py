@@ -30,11 +30,13 @@ class Pointers:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self._distinct: set[Any] = set()
         self._scopes: dict[Any, str] = {}
         self._lists: dict[Any, str] = {}
 
     def set_distinct(self, pointers: list[Any]) -> None:
         """These data pointers do not overlap; LLVM is told so at each access."""
+        self._distinct.update(pointers)
         if len(pointers) < 2:
             return
         domain = self.unit.metadata("distinct !{!self}")
@@ -45,6 +47,10 @@ class Pointers:
             own = self.unit.metadata(f"!{{{self._scopes[item]}}}")
             rest = self.unit.metadata(f"!{{{others}}}")
             self._lists[item] = f", !alias.scope {own}, !noalias {rest}"
+
+    def is_distinct(self, pointer: Any) -> bool:
+        """Whether no other pointer reaches this memory."""
+        return pointer in self._distinct
 
     def note(self, pointer: Any) -> str:
         """Metadata of an access through `pointer`."""
@@ -61,7 +67,14 @@ class Memory(Numeric):
     positions : dict
         Loop variables, as 64-bit positions.
     mask : str or None
-        While the arms of a vector condition are evaluated: the lanes that may touch memory.
+        The lanes that may touch memory: in the arms of a vector condition, in the last vector of a
+        loop.
+    mask_has_first : bool
+        Whether the first lane is one of them for certain.
+    streamed : Var or None
+        The data pointer whose stores go round the caches.
+    sums : dict
+        Elements that stay in a register during the loops around: place to temporary.
     """
 
     pointers: Pointers
@@ -70,6 +83,9 @@ class Memory(Numeric):
     nonnegative: set[Any]
     mask: str | None = None
     mask_lanes = 1
+    mask_has_first = False
+    streamed: Any = None
+    sums: dict[tuple[Any, ...], str]
 
     def value(self, node: Any) -> str:
         raise NotImplementedError
@@ -236,9 +252,38 @@ class Memory(Numeric):
             return _expr.IntImm("int32", 0)
         return buffer.element_offset(list(indices))
 
+    # ---- elements that stay in a register during a loop
+    def sum_place(self, buffer: Any, index: Any) -> tuple[Any, ...] | None:
+        """What tells an element that is used over and over from others; None if unknown."""
+        lanes = info(index.dtype).lanes
+        if lanes == 1:
+            return buffer.data, self.position(index), 1
+        run = self.steps(index)
+        return (buffer.data, run[0], lanes) if run is not None and run[1] == 1 else None
+
+    def _sum_of(self, node: Any) -> str | None:
+        """The temporary that stands for an access, if there is one."""
+        if not any(node.buffer.data is place[0] for place in self.sums):
+            return None
+        place = self.sum_place(node.buffer, self.one_index(node.buffer, node.indices))
+        return None if place is None else self.sums.get(place)
+
+    def store_sum(self, node: Any) -> bool:
+        """Store into the temporary that stands for an element, if there is one."""
+        temporary = self._sum_of(node)
+        if temporary is None:
+            return False
+        kind = register_type(node.value.dtype)
+        self.do(f"store {kind} {self.value(node.value)}, ptr {temporary}, align 64")
+        return True
+
     # ---- loads
     def load(self, node: Any) -> str:
         buffer = node.buffer
+        if self.sums:
+            temporary = self._sum_of(node)
+            if temporary is not None:
+                return self.effect(f"load {register_type(node.dtype)}, ptr {temporary}, align 64")
         index = self.one_index(buffer, node.indices)
         dtype = buffer.dtype
         element = info(dtype)
@@ -261,7 +306,7 @@ class Memory(Numeric):
             position, stride = run
             if stride == 1:
                 return self._load_run(buffer, position, lanes)
-            if stride == 0 and self.mask is None:
+            if stride == 0 and (self.mask is None or self.mask_has_first):
                 one = self._load_at(buffer, position, 1)
                 return self.broadcast(one, register_type(dtype), lanes)
             if stride == -1 and self.mask is None:
@@ -408,8 +453,7 @@ class Memory(Numeric):
     def store(self, node: Any) -> None:
         buffer = node.buffer
         index = self.one_index(buffer, node.indices)
-        dtype = buffer.dtype
-        element = info(dtype)
+        element = info(buffer.dtype)
         lanes = info(index.dtype).lanes
         value = self.value(node.value)
         given = info(node.value.dtype)
@@ -418,6 +462,13 @@ class Memory(Numeric):
                 f"store into buffer {buffer.name}: expected {element.lanes * lanes} lanes of "
                 f"{element.scalar}, but got {given.text}"
             )
+        self.store_value(buffer, index, value)
+
+    def store_value(self, buffer: Any, index: Any, value: str) -> None:
+        """Store a register; its lanes are those of the index times those of an element."""
+        dtype = buffer.dtype
+        element = info(dtype)
+        lanes = info(index.dtype).lanes
         if lanes == 1:
             self._store_at(buffer, self.position(index), value, element.lanes)
             return
@@ -427,7 +478,7 @@ class Memory(Numeric):
             if element.lanes > 1:
                 base = self.pure(f"mul nsw i64 {base}, {element.lanes}") if base else ""
                 constant *= element.lanes
-            self._store_run(buffer, (base, constant), value, given.lanes)
+            self._store_run(buffer, (base, constant), value, lanes * element.lanes)
             return
         if element.lanes > 1:
             raise error.TypeError_(
@@ -460,10 +511,22 @@ class Memory(Numeric):
         kind = vector(memory_type(scalar), lanes)
         if scalar == "bool":
             value = self.pure(f"zext {vector('i1', lanes)} {value} to {kind}")
-        self.do(
-            f"store {kind} {value}, ptr {address}, align {element_bits(scalar) // 8}"
-            f"{self.pointers.note(buffer.data)}"
-        )
+        align = element_bits(scalar) // 8
+        note = self.pointers.note(buffer.data)
+        if self.mask is not None and lanes == self.mask_lanes:
+            name = self.unit.declare(
+                f"llvm.masked.store.{mangled(memory_type(scalar), lanes)}.p0",
+                f"void @({kind}, ptr, i32 immarg, <{lanes} x i1>)",
+            )
+            self.do(
+                f"call void {name}({kind} {value}, ptr {address}, i32 {align}, "
+                f"<{lanes} x i1> {self.mask}){note}"
+            )
+            return
+        if self.streamed is buffer.data:
+            align = align * lanes
+            note += f", !nontemporal {self.unit.nontemporal()}"
+        self.do(f"store {kind} {value}, ptr {address}, align {align}{note}")
 
 
 def fold_division(op: str, a: int, b: int) -> int:

@@ -7,8 +7,10 @@ from ...ir.dtype import info
 from ...tir import expr as _expr
 from ...tir import stmt as _stmt
 from ...tir.stmt_functor import uses_var
+from ...tir.transform.vectorize_innermost import LANE_MASK, STEP, STREAM
 from .expr import Expressions
 from .memory import Pointers, Position
+from .sums import find_sums, load_sums, store_sums
 from .types import element_bits
 from .unit import SLOT_TYPES, Unit, quote
 
@@ -24,6 +26,10 @@ STACK_TOTAL = 65536
 SHORT_LOOP = 32
 # A straight line of more instructions than this is cut into several blocks.
 BLOCK_LINES = 400
+# A loop of at most this many instructions, with so many vector constants in them, needs none of
+# LLVM's work on loops.
+STRAIGHT_LINES = 48
+STRAIGHT_CONSTANTS = 4
 # A loop asked to be unrolled is left rolled beyond this many copies of its body.
 UNROLL_LIMIT = 4096
 
@@ -58,8 +64,12 @@ class Statements(Expressions):
         self._held: list[str] = []
         self._stack_bytes = 0
         self._loops: list[_Loop] = []
-        # data pointers of memory on the stack
+        # whether there are only short loops without loops in them
+        self.straight = True
+        # data pointers of memory on the stack, and of all temporary memory
         self._local: set[Any] = set()
+        self.allocated: set[Any] = set()
+        self.sums = {}
         self.block = "start"
 
     def parallel(self, node: Any, begin: Position, extent: Position) -> None:
@@ -97,9 +107,14 @@ class Statements(Expressions):
         self.start(rest)
 
     def _store(self, node: Any) -> None:
-        self.store(node)
         vectors = info(node.value.dtype).lanes > 1
         self.unit.has_vectors |= vectors
+        if self.sums and self.store_sum(node):
+            if not vectors and self._loops and info(node.value.dtype).is_int:
+                # LLVM sums integers up in vectors
+                self._loops[-1].scalar_store = True
+            return
+        self.store(node)
         if not self._loops:
             return
         if not vectors:
@@ -139,6 +154,9 @@ class Statements(Expressions):
 
     def _attr(self, node: Any) -> None:
         key = node.attr_key
+        if key == LANE_MASK:
+            self._masked(node)
+            return
         if key in ("thread_extent", "virtual_thread"):
             size = node.value
             if type(size) is not _expr.IntImm or size.value != 1:
@@ -157,6 +175,13 @@ class Statements(Expressions):
                 "tvm.contrib.clang.create_llvm and use pragma import_llvm"
             )
         self.stmt(node.body)
+
+    def _masked(self, node: Any) -> None:
+        """A statement whose memory accesses touch some lanes only, the first among them."""
+        self.mask, self.mask_lanes = self.value(node.value), info(node.value.dtype).lanes
+        self.mask_has_first = True
+        self.stmt(node.body)
+        self.mask, self.mask_has_first = None, False
 
     def _if(self, node: Any) -> None:
         lanes = info(node.condition.dtype).lanes
@@ -261,18 +286,22 @@ class Statements(Expressions):
                 if len(self.lines) - self.block_begin > BLOCK_LINES:
                     self.cut_block()
             return
-        self.loop(loop_var, begin, extent, node.body, _at_most(node.extent) <= SHORT_LOOP)
+        self.loop(node, begin, extent)
 
-    def loop(
-        self,
-        loop_var: Any,
-        begin: Position,
-        extent: Position,
-        body: Any,
-        short: bool = False,
-    ) -> None:
-        """Run `body` for loop_var from begin, extent times; `short` loops are left as they are."""
+    def loop(self, node: Any, begin: Position, extent: Position) -> None:
+        """Run a loop's body from begin, extent times."""
+        loop_var, body = node.loop_var, node.body
+        # LLVM's loop passes have nothing to gain in a short loop
+        short = _at_most(node.extent) <= SHORT_LOOP
         known = extent[1] if not extent[0] else None
+        # counting in multiples saves a multiplication a turn
+        each = node.annotations.get(STEP, 1) if begin == ("", 0) else 1
+        if each > 1:
+            extent = (
+                (self.pure(f"mul nsw i64 {self.whole(extent)}, {each}"), 0)
+                if extent[0]
+                else ("", extent[1] * each)
+            )
         first = self.whole(begin)
         if begin == ("", 0):
             end = self.whole(extent)
@@ -281,10 +310,17 @@ class Statements(Expressions):
         else:
             end = self.pure(f"add nsw i64 {first}, {self.whole(extent)}")
         head, done = self.new_block("loop"), self.new_block("done")
+        sums = find_sums(self, node)
+        self.push()
         if known is None:
             some = self.pure(f"icmp slt i64 {first}, {end}")
-            self.branch(some, head, done)
-        else:
+            enter = self.new_block("enter") if sums else head
+            self.branch(some, enter, done)
+            if sums:
+                self.start(enter)
+        if sums:
+            load_sums(self, sums)
+        if known is not None or sums:
             self.jump(head)
         before = self.block
         self.start(head)
@@ -297,18 +333,36 @@ class Statements(Expressions):
         self._loops.append(here)
         self.push()
         self.positions[loop_var] = (counter, 0)
+        if each > 1:
+            turn = self.pure(f"sdiv exact i64 {counter}, {each}")
+            self.positions[loop_var] = (turn, 0)
+            self.note_value(f"mul nsw i64 {turn}, {each}", counter)
+        streamed, self.streamed = self.streamed, node.annotations.get(STREAM, self.streamed)
         self.stmt(body)
         self.pop()
         self._loops.pop()
         if here.scalar_store and not here.has_inner and not short:
             self.unit.scalar_loops = True
-        step = self.effect(f"add nsw i64 {counter}, 1")
+        if here.has_inner or not _is_straight(self.lines, place):
+            self.straight = False
+        step = self.effect(f"add nsw i64 {counter}, {each}")
         more = self.effect(f"icmp slt i64 {step}, {end}")
-        self.branch(more, head, done)
+        leave = self.new_block("leave") if sums else done
+        self.branch(more, head, leave)
         self.lines[place] = (
             f"  {counter} = phi i64 [ {first}, %{before} ], [ {step}, %{self.block} ]"
         )
+        if sums:
+            self.start(leave)
+            store_sums(self, sums)
+            self.jump(done)
+        self.pop()
         self.start(done)
+        if self.streamed is not streamed:
+            # stores round the caches become visible before anything that comes later
+            self.unit.declare("llvm.x86.sse.sfence", "void @()")
+            self.do("call void @llvm.x86.sse.sfence()")
+            self.streamed = streamed
 
     def _while(self, node: Any) -> None:
         head, body, done = (self.new_block(hint) for hint in ("while", "body", "done"))
@@ -316,6 +370,7 @@ class Statements(Expressions):
         self.start(head)
         self.push()
         self._loops.append(_Loop(None, True))
+        self.straight = False
         self.branch(self.value(node.condition), body, done)
         self.start(body)
         self.stmt(node.body)
@@ -326,6 +381,7 @@ class Statements(Expressions):
 
     # ---- memory
     def _allocate(self, node: Any) -> None:
+        self.allocated.add(node.buffer_var)
         bits = element_bits(node.dtype) * info(node.dtype).lanes
         base, number = "", 1
         for extent in node.extents:
@@ -340,6 +396,8 @@ class Statements(Expressions):
             if size <= STACK_BYTES and self._stack_bytes + size <= STACK_TOTAL:
                 self._stack_bytes += size
                 self._local.add(node.buffer_var)
+                self.unit.has_temporaries = True
+                self.straight = False
                 self.values[node.buffer_var] = self.at_entry(
                     f"alloca [{size} x i8], align 64", "local"
                 )
@@ -396,6 +454,13 @@ class Statements(Expressions):
 
     def _no_op(self, node: Any) -> None:
         return
+
+
+def _is_straight(lines: list[str], begin: int) -> bool:
+    """Whether a loop, which begins at this line, is as good without LLVM's loop passes."""
+    if len(lines) - begin > STRAIGHT_LINES:
+        return False
+    return sum("splat (" in line for line in lines[begin:]) <= STRAIGHT_CONSTANTS
 
 
 def _at_most(extent: Any) -> int:

@@ -37,6 +37,8 @@ class Unit:
         self.scalar_loops = False
         self.has_vectors = False
         self.has_sums = False
+        # arrays on the stack that want to be registers
+        self.has_temporaries = False
         self._globals: list[str] = []
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
@@ -45,6 +47,7 @@ class Unit:
         self._helpers: set[str] = set()
         self._caches: dict[str, str] = {}
         self._empty: str | None = None
+        self._nontemporal: str | None = None
 
     def slot(self, name: str) -> str:
         """The slot variable of this name."""
@@ -95,6 +98,12 @@ class Unit:
             self._empty = self.metadata("!{}")
         return self._empty
 
+    def nontemporal(self) -> str:
+        """The metadata of a store that goes round the caches."""
+        if self._nontemporal is None:
+            self._nontemporal = self.metadata("!{i32 1}")
+        return self._nontemporal
+
     def unique(self, name: str) -> str:
         """`name`, or `name` with a number when it is taken."""
         found, number = name, 0
@@ -133,6 +142,7 @@ class Unit:
         parts += self.functions
         parts += self._declared.values()
         parts.append("attributes #0 = { " + machine.attributes + " }")
+        parts.append("attributes #1 = { noinline optnone " + machine.attributes + " }")
         parts += self._metadata
         return "\n".join(parts) + "\n"
 

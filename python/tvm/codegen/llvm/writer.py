@@ -55,6 +55,11 @@ class Writer:
             self._added.append(text)
         return found
 
+    def note_value(self, text: str, register: str) -> None:
+        """Say that a pure instruction's result is in a register already."""
+        self._known[text] = register
+        self._added.append(text)
+
     def effect(self, text: str) -> str:
         """The register that holds the result of a load or a call."""
         self._count += 1
