@@ -11,4 +11,5 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
+napoleon_use_ivar = True  # a property that "Attributes" lists as well is described once
 suppress_warnings = ["myst.xref_missing"]
