@@ -289,10 +289,22 @@ def build(
     built = []
     for wanted, mod in modules:
         with Target(wanted, target_host) as current:
+            _verify_threads(mod, current)
             built.append(codegen.build_module(mod, current))
     for other in built[1:]:
         built[0].import_module(other)
     return built[0]
+
+
+def _verify_threads(mod: IRModule, target: Target) -> None:
+    """Refuse what no thread of a device would run."""
+    if "gpu" not in target.keys:
+        return
+    from tvm.tir.transform.verify_memory import verify_memory
+
+    for func in mod.functions.values():
+        if isinstance(func, PrimFunc):
+            verify_memory(func, target)
 
 
 def _by_target(

@@ -17,6 +17,7 @@ from .operation import ComputeOp, Operation
 from .relations import whole_interval
 from .scan_op import ScanOp
 from .stage import Stage
+from .threads import shared_axes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,8 +244,13 @@ class BoundInference:
         if reads is None:
             reads = self._reads[consumer.op] = _Reads(consumer.op)
         fixed: set[str] = set()
+        shared = shared_axes(stage, path)
         for parent, position in path:
-            fixed.update(algebra.key(iv.var) for iv in parent.leaf_iter_vars[: position + 1])
+            fixed.update(
+                algebra.key(iv.var)
+                for iv in parent.leaf_iter_vars[: position + 1]
+                if iv not in shared
+            )
         # the loops around the consumer, outermost first, then its own
         env: dict[str, Interval] = {}
         loops: list[IterVar] = []

@@ -22,6 +22,7 @@ from .scan_op import ScanOp
 from .scan_place import Aliases
 from .stage import Stage
 from .tensorize import Tensorized, tensorized_axis
+from .threads import Threads, bound_thread, scope_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class _Builder:
         body = consumer
         for stage in reversed(stages):
             produce = self._produce(stage)
+            if stage.double_buffered and stage.op.num_outputs == 1:
+                produce = tir.AttrStmt(stage.op.output(0), "double_buffer_scope", 1, produce)
             body = produce if body is None else _sequence(produce, body)
             if not stage.is_output and stage not in self.aliases.deferred:
                 body = self._realize(stage, body)
@@ -122,8 +125,6 @@ class _Builder:
                     Range.from_min_extent(IntImm(extent.dtype, 0), extent)
                     for extent in tensor.shape
                 ]
-            if stage.double_buffered:
-                body = tir.AttrStmt(tensor, "double_buffer_scope", 1, body)
             for position, iv in enumerate(op.axis):
                 attr = stage.iter_var_attrs.get(iv)
                 if attr is not None and attr.dim_align_factor:
@@ -133,7 +134,8 @@ class _Builder:
                         [position, attr.dim_align_factor, attr.dim_align_offset],
                     )
                     body = tir.AttrStmt(tensor, "buffer_dim_align", align, body)
-            body = tir.ProducerRealize(tensor, bounds, _true(), body, stage.scope)
+            scope = scope_of(stage, self.inference.paths[stage])
+            body = tir.ProducerRealize(tensor, bounds, _true(), body, scope)
         return body
 
     # ---- one stage
@@ -166,6 +168,7 @@ class _Nest:
         # variables that have no loop, or a loop that starts elsewhere than they do
         self.replaced: dict[Var, PrimExpr] = {}
         self.loop_vars: list[Var | None] = []
+        self.threads = Threads(stage, builder.inference.paths[stage], builder.ranges)
         self._choose_loops()
         self.masks = self._masks()
 
@@ -173,7 +176,14 @@ class _Nest:
         for iv in self.leaves:
             dom = self.ranges[iv]
             trivial = isinstance(dom.extent, IntImm) and dom.extent.value == 1
-            if trivial and not self.builder.keep_trivial:
+            thread = bound_thread(self.stage, iv)
+            if thread is not None:
+                if thread is not iv:
+                    plain = isinstance(dom.min, IntImm) and dom.min.value == 0
+                    value = _as(thread.var, iv.var.dtype)
+                    self.replaced[iv.var] = value if plain else dom.min + value
+                self.loop_vars.append(None)
+            elif trivial and not self.builder.keep_trivial:
                 self.replaced[iv.var] = dom.min
                 self.loop_vars.append(None)
             elif isinstance(dom.min, IntImm) and dom.min.value == 0:
@@ -194,6 +204,7 @@ class _Nest:
                 mask |= masks.get(iv, 0)
             for iv in relation.makes:
                 masks[iv] = mask or _SPATIAL
+        masks.update(dict.fromkeys(self.stage.env_threads_, _SPATIAL))
         return masks
 
     def _values(self, leaf_values: dict[IterVar, Poly]) -> dict[IterVar, Poly]:
@@ -397,17 +408,23 @@ class _Nest:
         loops: list[tuple[Var, PrimExpr, IterVar]] = []
         for iv in axes:
             dom = self.ranges[iv]
-            if isinstance(dom.extent, IntImm) and dom.extent.value == 1:
+            thread = bound_thread(self.stage, iv)
+            if thread is None and isinstance(dom.extent, IntImm) and dom.extent.value == 1:
                 rename[iv.var] = dom.min
                 continue
-            loop = Var(iv.var.name + ".init", iv.var.dtype)
+            loop = Var(iv.var.name + ".init", iv.var.dtype) if thread is None else thread.var
             plain = isinstance(dom.min, IntImm) and dom.min.value == 0
-            rename[iv.var] = loop if plain else dom.min + loop
+            value = _as(loop, iv.var.dtype)
+            rename[iv.var] = value if plain else dom.min + value
             loops.append((loop, dom.extent, iv))
         return rename, loops
 
     def _in_loops(self, body: Stmt, loops: list[tuple[Var, PrimExpr, IterVar]]) -> Stmt:
         for loop, extent, iv in reversed(loops):
+            thread = bound_thread(self.stage, iv)
+            if thread is not None:
+                body = self.threads.enter(iv, thread, body)
+                continue
             kind = _KINDS.get(self.stage.kind_of(iv), ForKind.SERIAL)
             body = tir.For(loop, IntImm(loop.dtype, 0), _as(extent, loop.dtype), kind, body)
         return body
@@ -460,7 +477,14 @@ class _Nest:
             iv = self.leaves[position]
             attr = stage.iter_var_attrs.get(iv)
             loop = self.loop_vars[position]
-            if loop is not None:
+            if attr is not None:
+                for tensor, offset in zip(attr.prefetch_data, attr.prefetch_offset):
+                    later = iv.var + _as(offset, iv.var.dtype)
+                    source = self._stored(tensor, position)
+                    body = tir.AttrStmt(source, "prefetch_scope", later, body)
+            if attr is not None and attr.bind_thread is not None:
+                body = self.threads.enter(iv, attr.bind_thread, body)
+            elif loop is not None:
                 asked = stage.kind_of(iv)
                 kind = _KINDS.get(asked, ForKind.SERIAL)
                 if kind == ForKind.PARALLEL and self.masks[iv] & _REDUCE:
@@ -473,14 +497,27 @@ class _Nest:
         return body
 
     def _annotate(self, iv: IterVar, attr: Any, body: Stmt) -> Stmt:
-        if attr.bind_thread is not None:
-            raise ScheduleError(
-                f"stage {self.stage.name}: axis {iv.var.name} is bound to "
-                f"{attr.bind_thread.thread_tag}: thread bindings are not supported yet"
-            )
         for key, value in zip(attr.pragma_keys, attr.pragma_values):
             body = tir.AttrStmt(iv, "pragma_" + key.value, 1 if value is None else value, body)
         return body
+
+    def _stored(self, tensor: Any, position: int) -> Any:
+        """A tensor whose memory exists when the loop of a leaf axis runs."""
+        inference = self.builder.inference
+        stage = inference.schedule.stage_map.get(tensor.op)
+        if stage is None or not stage.is_computed:
+            return tensor
+        source = stage.op.output(tensor.value_index)
+        place = (inference.paths.get(stage) or [None])[-1]
+        here = [*inference.paths[self.stage], (self.stage, position - 1)]
+        open_ = place is None or any(place[0] is s and place[1] <= k for s, k in here)
+        if stage.attach_type == Stage.INLINED_ALREADY or not open_:
+            raise ScheduleError(
+                f"stage {self.stage.name}: prefetch {tensor.name} at axis "
+                f"{self.leaves[position].var.name}: {tensor.name} is computed inside of this axis, "
+                "so that nothing of it can be fetched ahead; prefetch what is stored before"
+            )
+        return source
 
     def _replace(self, body: Stmt) -> Stmt:
         return _substitute_stmt(body, self.replaced)

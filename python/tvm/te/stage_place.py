@@ -68,6 +68,8 @@ class StagePlace(Object):
         is_output: bool
         leaf_iter_vars: list[IterVar]
         all_iter_vars: list[IterVar]
+        env_threads_: list[IterVar]
+        iter_var_attrs: dict[IterVar, IterVarAttr]
 
         def _refuse(self, what: str, why: str) -> ScheduleError: ...
 
@@ -148,11 +150,35 @@ class StagePlace(Object):
         self.store_predicate = convert(predicate)
 
     def env_threads(self, threads: Any) -> None:
-        """Threads that run the whole stage."""
+        """Threads that run the whole of a scan, its steps in order.
+
+        Parameters
+        ----------
+        threads : IterVar or list of IterVar
+            Thread axes with a range: ``te.thread_axis((0, 64), "threadIdx.x")``.
+
+        Raises
+        ------
+        ScheduleError
+            If the stage is no scan, or an axis is no thread axis with a range.
+        """
+        from .scan_op import ScanOp
+
         items = list(threads) if isinstance(threads, (list, tuple)) else [threads]
+        if not isinstance(self.op, ScanOp):
+            raise self._refuse("env_threads", "only a scan (te.scan) is run by threads as a whole")
+        for item in items:
+            if not isinstance(item, IterVar) or not item.thread_tag or item.dom is None:
+                raise self._refuse(
+                    "env_threads", "expected thread axes with a range, such as "
+                    "te.thread_axis((0, 64), 'threadIdx.x')"
+                )  # fmt: skip
         self.leaf_iter_vars = items + self.leaf_iter_vars
         self.all_iter_vars += items
         self.env_threads_ = items + self.env_threads_
+        for item in items:
+            attr = self.iter_var_attrs[item] = IterVarAttr(item.iter_type)
+            attr.bind_thread = item
 
     def double_buffer(self) -> None:
         """Fill one copy of the buffer while the other is read."""

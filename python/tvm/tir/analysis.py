@@ -7,6 +7,7 @@ from ..ir.op import Op
 from ..ir.structural import exactly_equal
 from . import expr as E
 from .function import PrimFunc
+from .peak_memory import peak_memory
 from .stmt_functor import StmtExprVisitor, post_order_visit
 from .verify import is_valid as verify_well_formed
 from .verify import verify
@@ -15,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["calculate_workspace_bytes", "expr_deep_equal", "side_effect", "undefined_vars",
-           "verify", "verify_ssa", "verify_well_formed"]  # fmt: skip
+__all__ = ["calculate_workspace_bytes", "expr_deep_equal", "peak_memory", "side_effect",
+           "undefined_vars", "verify", "verify_ssa", "verify_well_formed"]  # fmt: skip
 
 
 def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:

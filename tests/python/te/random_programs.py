@@ -210,8 +210,12 @@ class Program:
         return arrays
 
     # ---- scheduling
-    def schedule(self, log=None, rfactor=False):
-        """A random legal schedule; ``rfactor`` lets it factor reductions too."""
+    def schedule(self, log=None, rfactor=False, hints=False):
+        """A random legal schedule.
+
+        ``rfactor`` lets it factor reductions too, ``hints`` bind virtual threads, prefetch and
+        fill buffers ahead.
+        """
         choose = self.choose
         log = [] if log is None else log
         s = te.create_schedule([t.op for t in self.outputs])
@@ -252,6 +256,14 @@ class Program:
                 continue
             if choose.chance(50):
                 self._attach(s, stage, log)
+        if hints:
+            for stage in [st for st in s.stages if st.is_computed]:
+                if stage.attach_type == te.Stage.INLINE:
+                    continue
+                self._hints(s, stage, log)
+                if not stage.is_output and choose.chance(40):
+                    stage.double_buffer()
+                    log.append(f"{stage.name}: double_buffer")
         return s
 
     def _rfactor(self, s, stage, log):
@@ -310,6 +322,30 @@ class Program:
                 stage.vectorize(iv)
                 log.append(f"{stage.name}: vectorize {iv.var.name}")
 
+    def _hints(self, s, stage, log):
+        """What changes how a stage runs, but never what it computes."""
+        choose = self.choose
+        leaves = list(stage.leaf_iter_vars)
+        if choose.chance(20):
+            fitting = [
+                iv for iv in leaves
+                if self._constant(stage, iv)
+                and stage.kind_of(iv) == 0
+                and not any(iv is leaf for leaf in leaves[-1:])
+            ]  # fmt: skip
+            if fitting:
+                iv = choose.one_of(fitting)
+                stage.bind(iv, te.thread_axis("vthread", name=f"vt_{stage.name}"))
+                log.append(f"{stage.name}: bind {iv.var.name} vthread")
+        if leaves and choose.chance(15):
+            stored = [
+                t for t in stage.op.input_tensors if s[t].attach_type == te.Stage.GROUP_ROOT
+            ]
+            if stored:
+                iv, tensor = choose.one_of(leaves), choose.one_of(stored)
+                stage.prefetch(tensor, iv, choose.below(3))
+                log.append(f"{stage.name}: prefetch {tensor.name} {iv.var.name}")
+
     def _constant(self, stage, iv):
         """Whether the axis has a constant extent whatever the sizes are."""
         for relation in stage.relations:
@@ -346,17 +382,37 @@ class VerifyEach:
             raise AssertionError(f"after {info.name}: {err}") from err
 
 
-def check(choose, show=False, rfactor=False):
+def lowering(choose):
+    """Random options of the lowering, and passes to run after it."""
+    config = {
+        "tir.instrument_bound_checkers": choose.chance(30),
+        "tir.disable_storage_rewrite": choose.chance(20),
+        "tir.disable_vectorize": choose.chance(20),
+    }
+    after = []
+    if choose.chance(50):
+        after.append(tir.transform.CommonSubexprElimTIR())
+    if choose.chance(30):
+        after.append(tir.transform.NarrowDataType(32))
+    if choose.chance(20):
+        after.append(tir.transform.StorageRewrite())
+    return config, after
+
+
+def check(choose, show=False, rfactor=False, hints=False):
     """Compare a random schedule's program with what the computation means."""
     program = Program(choose)
     log = []
     want = program.reference()
-    s = program.schedule(log, rfactor)
+    s = program.schedule(log, rfactor, hints)
+    config, after = lowering(choose) if hints else ({}, [])
     bodies = [f"{t.name} = {t.op.body}" for t in program.computed]
-    note = "\n".join([str(program.sizes), *bodies, *log])
+    note = "\n".join([str(program.sizes), *bodies, *log, str(config), str(after)])
     try:
-        with tvm.transform.PassContext(instruments=[VerifyEach()]):
+        with tvm.transform.PassContext(config=config, instruments=[VerifyEach()]):
             mod = tvm.lower(s, program.args())
+            for item in after:
+                mod = item(mod)
         if show:
             print(note)
             print(mod)

@@ -24,6 +24,18 @@ def test_seeded_rfactor(block):
         check(Chooser.seeded(7000 + seed), rfactor=True)
 
 
+@pytest.mark.parametrize("block", range(10))
+def test_seeded_hints(block):
+    """Virtual threads, prefetches, double buffers, bound checks, passes after the lowering."""
+    for seed in range(block * 12, block * 12 + 12):
+        check(Chooser.seeded(9000 + seed), rfactor=seed % 3 == 0, hints=True)
+
+
+@pytest.mark.parametrize("seed", [4, 104, 286])
+def test_found_before_hints(seed):
+    check(Chooser.seeded(seed), rfactor=seed % 3 == 0, hints=True)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_drawn(data):
@@ -35,3 +47,4 @@ def test_drawn(data):
 def test_many(block):
     for seed in range(10_000 + block * 100, 10_100 + block * 100):
         check(Chooser.seeded(seed))
+        check(Chooser.seeded(seed), rfactor=seed % 3 == 0, hints=True)

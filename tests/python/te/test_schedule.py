@@ -224,10 +224,3 @@ def test_trivial_loops_on_request():
     body = te.schedule.ScheduleOps(s.normalize(), te.schedule.InferBound(s), True)
     assert isinstance(body, tir.For) and int(body.extent) == 1
     assert loops(s, [A, B]) == [("j", 5)]
-
-
-def test_bind_is_refused_clearly():
-    A, B, s = row_add()
-    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
-    with pytest.raises(tvm.error.ScheduleError, match="axis i is bound to threadIdx.x"):
-        tvm.lower(s, [A, B])

@@ -35,11 +35,14 @@ _AROUND = (tir.Allocate, tir.AttrStmt, tir.LetStmt, tir.DeclBuffer)
 class _Shift(StmtExprMutator):
     """Moves all accesses of some memory by an offset."""
 
-    def __init__(self, data: Var, offset: Any, total: Any) -> None:
+    def __init__(
+        self, data: Var, offset: Any, total: Any, buffers: dict[Buffer, Buffer] | None = None
+    ) -> None:
         self.data = data
         self.offset = offset
         self.total = total
-        self.buffers: dict[Buffer, Buffer] = {}
+        # given where several statements are moved, so that their buffers stay the same
+        self.buffers: dict[Buffer, Buffer] = {} if buffers is None else buffers
 
     def _moved(self, index: Any) -> Any:
         offset = tir.cast(self.offset, info(info(index.dtype).scalar).text)
@@ -124,19 +127,21 @@ class _Inject(StmtExprMutator):
         def half(number: Any) -> Any:
             return tir.cast(tir.floormod(number, two), size.dtype) * size
 
-        first = fresh_copy(_Shift(data, IntImm(size.dtype, 0), total)(place.producer),
-                           {var: op.min})  # fmt: skip
+        buffers: dict[Buffer, Buffer] = {}
+
+        def moved(stmt: Any, offset: Any) -> Any:
+            return _Shift(data, offset, total, buffers)(stmt)
+
+        first = fresh_copy(moved(place.producer, IntImm(size.dtype, 0)), {var: op.min})
         if not (isinstance(op.extent, IntImm) and op.extent.value > 0):
             first = tir.IfThenElse(op.extent > 0, first)
         # the next iteration's index stands for the loop's, the half is that of the next turn
         later = Var(var.name + ".next", var.dtype)
-        following = _Shift(data, half(turn + one), total)(
-            fresh_copy(place.producer, {var: later})
-        )
+        following = moved(fresh_copy(place.producer, {var: later}), half(turn + one))
         following = tir.stmt_functor.substitute(following, {later: var + one})
         following = tir.IfThenElse(var + one < end, following)
-        body: Any = tir.SeqStmt([following, *[_Shift(data, half(turn), total)(part)
-                                              for part in place.rest]])  # fmt: skip
+        rest = [moved(part, half(turn)) for part in place.rest]
+        body: Any = tir.SeqStmt([following, *rest])
         for item in reversed(place.around):
             body = _around(item, body)
         loop = tir.For(var, op.min, op.extent, op.kind, body, None, op.annotations)

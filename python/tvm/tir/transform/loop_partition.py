@@ -70,6 +70,19 @@ class _FindGuards(StmtExprVisitor):
         super().visit_for_(op)
         del self.inner[key]
 
+    def visit_attr_stmt_(self, op: Any) -> None:
+        if op.attr_key not in ("thread_extent", "virtual_thread") or not hasattr(op.node, "var"):
+            super().visit_attr_stmt_(op)
+            return
+        key = self.algebra.key(op.node.var)
+        if key in self.inner:
+            super().visit_attr_stmt_(op)
+            return
+        last = add(self.algebra.poly(op.value), const(-1))
+        self.inner[key] = Interval({}, self.algebra._interval(last, self.inner).high)
+        super().visit_attr_stmt_(op)
+        del self.inner[key]
+
     def visit_let_stmt_(self, op: Any) -> None:
         self.visit(op.value)
         key = self.algebra.key(op.var)

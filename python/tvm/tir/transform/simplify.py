@@ -209,6 +209,11 @@ class Simplifier(StmtExprMutator):
             return op
         return tir.IfThenElse(cond, then_case, else_case)
 
+    def visit_attr_stmt_(self, op: Any) -> Any:
+        if op.attr_key in ("thread_extent", "virtual_thread") and hasattr(op.node, "var"):
+            self.algebra.bind(op.node.var, 0, op.value)
+        return super().visit_attr_stmt_(op)
+
     def visit_assert_stmt_(self, op: Any) -> Any:
         cond = self.visit(op.condition)
         body = self.visit(op.body)
