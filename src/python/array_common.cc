@@ -84,11 +84,7 @@ TVMArrayHandle CopyToDevice(const DLTensor& from, DLDevice device, const char* m
 bool MemScopeFromPy(PyObject* o, const char** out) {
   *out = nullptr;
   if (o == nullptr || o == Py_None) return true;
-  if (!PyUnicode_Check(o)) {
-    RaiseKind("TypeError", "mem_scope: expected a str or None, but got %R", o);
-    return false;
-  }
-  *out = PyUnicode_AsUTF8AndSize(o, nullptr);
+  *out = TextFromPy(o, "mem_scope");
   return *out != nullptr;
 }
 

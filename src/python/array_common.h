@@ -27,19 +27,6 @@ struct Signature {
 // back costs more than the copy.
 constexpr int64_t kReleaseGILBytes = 1 << 20;
 
-class GILRelease {
- public:
-  explicit GILRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
-  ~GILRelease() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
-  }
-  GILRelease(const GILRelease&) = delete;
-  GILRelease& operator=(const GILRelease&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
 inline bool IsCPU(const DLTensor& t) { return t.device.device_type == kDLCPU; }
 inline char* DataOf(const DLTensor& t) { return static_cast<char*>(t.data) + t.byte_offset; }
 inline bool SameDType(DLDataType a, DLDataType b) {
@@ -84,6 +71,7 @@ PyObject* NDArrayCopyFrom(PyObject* self, PyObject* source);
 PyObject* NDArrayCopyTo(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 PyObject* NDArrayCreateView(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                             PyObject* kwnames);
+PyObject* NDArrayEndLoan(PyObject* self, PyObject*);
 PyObject* NDArraySameAs(PyObject* self, PyObject* other);
 int NDArraySetItem(PyObject* self, PyObject* key, PyObject* value);
 PyObject* NDArrayGetItem(PyObject* self, PyObject* key);

@@ -1,6 +1,7 @@
 // Python callables as functions of the runtime.
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "border.h"
 
@@ -70,12 +71,12 @@ class Stack {
 };
 
 PyObject* CallWithStack(PyCallableFunc* func, Stack* stack, Py_ssize_t n) {
-  if (Py_EnterRecursiveCall(" in a function of the runtime") != 0) return nullptr;
+  if (!EnterRecursion(" in a function of the runtime")) return nullptr;
   PyObject* callable = Py_NewRef(func->callable);
   PyObject* result = PyObject_VectorcallDict(
       callable, stack->args(), static_cast<size_t>(n) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   Py_DECREF(callable);
-  Py_LeaveRecursiveCall();
+  LeaveRecursion();
   return result;
 }
 
@@ -93,47 +94,50 @@ PyObject* Cross(PyObject* o) {
 
 // ---- views of tensors that belong to the caller ------------------------------------------------
 
-void DropDetached(void* owner) {
-  if (owner != nullptr) TVMArrayFree(static_cast<TVMArrayHandle>(owner));
-}
-
 PyObject* MakeView(DLTensor* tensor) {
   TVMArrayHandle handle = nullptr;
-  if (TVMArrayFromForeign(tensor, runtime::kNDArrayForeign, nullptr, DropDetached, &handle) != 0) {
-    return RaiseLastError();
-  }
+  if (TVMArrayOnLoan(tensor, &handle) != 0) return RaiseLastError();
   return WrapNDArray(handle);
 }
 
-// The callee kept a view: from here on it has memory of its own. What was derived from the view
-// (other views, exports) has copied its address and cannot be helped.
-bool Detach(NDArrayContainer* view) {
-  TVMArrayHandle copy = nullptr;
-  bool ok = TVMArrayEmpty(view->dl.shape, view->dl.ndim, view->dl.dtype, view->dl.device, nullptr,
-                          &copy) == 0 &&
-            TVMArrayCopyFromTo(&view->dl, copy, nullptr) == 0;
-  if (!ok) {
-    if (copy != nullptr) TVMArrayFree(copy);
-    copy = nullptr;
-    // Nothing may read the caller's memory later on: the view becomes empty.
-    for (int i = 0; i < view->dl.ndim; ++i) view->dl.shape[i] = 0;
-    view->nbytes = 0;
-  }
-  view->dl.data = copy == nullptr ? nullptr : copy->data;
-  view->dl.byte_offset = copy == nullptr ? 0 : copy->byte_offset;
+bool IsOnLoan(NDArrayContainer* view) {
+  return (__atomic_load_n(&view->flags, __ATOMIC_ACQUIRE) & runtime::kNDArrayOnLoan) != 0;
+}
+
+// The callee kept a view: from here on it has memory of its own.
+bool EndLoan(NDArrayContainer* view) {
+  if (TVMArrayEndLoan(&view->dl) == 0) return true;
+  // Nothing may read the caller's memory later on: the view becomes empty.
+  for (int i = 0; i < view->dl.ndim; ++i) view->dl.shape[i] = 0;
+  view->dl.data = nullptr;
+  view->dl.byte_offset = 0;
   view->dl.strides = nullptr;
-  view->owner = copy;
-  return ok;
+  view->nbytes = 0;
+  return false;
+}
+
+// What the callee wrote to views that were moved goes back to the caller.
+bool ReturnLoans(PyObject** args, const TVMValue* values, const int* type_codes, int n) {
+  std::vector<TVMArrayHandle> moved;
+  std::vector<DLTensor*> tensors;
+  for (int i = 0; i < n; ++i) {
+    if (type_codes[i] != kTVMDLTensorHandle || !IsNDArray(args[i])) continue;
+    if (IsOnLoan(ContainerOf(args[i]))) continue;
+    moved.push_back(TensorOf(args[i]));
+    tensors.push_back(static_cast<DLTensor*>(values[i].v_handle));
+  }
+  return moved.empty() ||
+         TVMArrayReturnLoans(moved.data(), tensors.data(), static_cast<int>(moved.size())) == 0;
 }
 
 // Lets the arguments go; views that live on get their own memory. False with the runtime's error.
-bool DropArguments(PyObject** args, const int* type_codes, int n) {
-  bool ok = true;
+bool DropArguments(PyObject** args, const TVMValue* values, const int* type_codes, int n) {
+  bool ok = ReturnLoans(args, values, type_codes, n);
   for (int i = 0; i < n; ++i) {
     PyObject* arg = args[i];
     if (type_codes[i] == kTVMDLTensorHandle && IsNDArray(arg)) {
       NDArrayContainer* view = ContainerOf(arg);
-      if (Py_REFCNT(arg) > 1 || view->use_count() > 1) ok = Detach(view) && ok;
+      if (Py_REFCNT(arg) > 1 || view->use_count() > 1) ok = EndLoan(view) && ok;
     }
     Py_DECREF(arg);
   }
@@ -164,7 +168,7 @@ int Invoke(PyCallableFunc* func, const TVMValue* args, const int* type_codes, in
   bool ok = result != nullptr && ResultToValue(result, ret, ret_type_code);
   Py_XDECREF(result);
   int rc = ok ? 0 : SetLastErrorFromPython();
-  if (!DropArguments(stack.args(), type_codes, i) && rc == 0) rc = -1;
+  if (!DropArguments(stack.args(), args, type_codes, i) && rc == 0) rc = -1;
   return rc;
 }
 

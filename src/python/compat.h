@@ -102,6 +102,22 @@ inline void* AsSlot(F* f) {
 PyObject* TakeException();
 // Makes exc the current exception; steals the reference.
 void RestoreException(PyObject* exc);
+// Lets other threads run. A thread that wants the GIL back after the interpreter has begun to end
+// is stopped: before 3.14 Python would unwind it, and destructors must not be unwound.
+class GILRelease {
+ public:
+  explicit GILRelease(bool release = true) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~GILRelease() {
+    if (state_ != nullptr) TakeBack(state_);
+  }
+  GILRelease(const GILRelease&) = delete;
+  GILRelease& operator=(const GILRelease&) = delete;
+
+ private:
+  static void TakeBack(PyThreadState* state);  // holder.cc
+
+  PyThreadState* state_;
+};
 // Whether Python objects may be touched from any thread that takes the GIL.
 bool InterpreterIsAlive();
 // Gives one reference back from whichever thread, with or without the GIL. After the interpreter

@@ -96,6 +96,8 @@ class ShapeBuffer {
 // call BorrowTensor first, ReleaseTensor only after it returned 1.
 struct BorrowedTensor {
   DLTensor tensor;
+  // The owner may replace its own at any time.
+  int64_t shape[8];
   int64_t strides[8];
   TVMArrayHandle owned;  // non-NULL: an array that holds the source; tensor is not used
 };
@@ -117,6 +119,25 @@ PyObject* CallPackedFunc(runtime::PackedFuncObj* func, PyObject* const* args, Py
 PyObject* ReturnToPy(TVMValue value, int type_code);
 // A function handle (new reference) over a Python callable.
 TVMFunctionHandle FunctionFromCallable(PyObject* callable);
+
+// ---- arguments of builtins (arguments.cc) ------------------------------------------------------
+// The UTF-8 of a str that is going to be a C string. TypeError for other objects, ValueError for
+// text that has no such form (NUL inside, lone surrogates); `what` begins the message.
+const char* TextFromPy(PyObject* o, const char* what);
+// PyArg_ParseTupleAndKeywords whose errors are of our own classes, like all others.
+bool ParseArguments(PyObject* args, PyObject* kwargs, const char* format,
+                    const char* const* keywords, ...);
+// An object's __index__ as an int64. A TypeError of the object's own says what was expected, in the
+// form "<what>: expected an int as <name>, but got ..."; other exceptions stay. *overflow is -1, 0
+// or 1.
+bool IndexFromPy(PyObject* o, const char* what, const char* name, long long* out, int* overflow);
+
+// ---- recursion (recursion.cc) ------------------------------------------------------------------
+// Before and after code that may come back to where it was called from. Python's counter protects
+// the stack only as long as nobody sets its limit too high, so the stack itself is looked at, too.
+// False with RecursionError.
+bool EnterRecursion(const char* where);
+void LeaveRecursion();
 
 // ---- errors (errors.cc) ------------------------------------------------------------------------
 // Turns the runtime's last error into a Python exception; always returns NULL.

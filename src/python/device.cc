@@ -28,15 +28,9 @@ PyObject* NewDevice(PyTypeObject* type, DLDevice device) {
 }
 
 bool Int32FromPy(PyObject* o, const char* what, int* out) {
-  PyObject* index = PyNumber_Index(o);
-  if (index == nullptr) {
-    PyErr_Clear();
-    RaiseKind("TypeError", "Device: expected an int as %s, but got %R", what, o);
-    return false;
-  }
   int overflow = 0;
-  long long v = PyLong_AsLongLongAndOverflow(index, &overflow);
-  Py_DECREF(index);
+  long long v = 0;
+  if (!IndexFromPy(o, "Device", what, &v, &overflow)) return false;
   if (overflow != 0 || v < 0 || v > INT32_MAX) {
     RaiseKind("ValueError", "Device: expected 0 <= %s < 2**31, but got %R", what, o);
     return false;
@@ -45,14 +39,11 @@ bool Int32FromPy(PyObject* o, const char* what, int* out) {
   return true;
 }
 
-const char* parameter_names[] = {"device_type", "device_id", nullptr};
+const char* const parameter_names[] = {"device_type", "device_id", nullptr};
 
 PyObject* DeviceNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* v[2] = {nullptr, nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Device", const_cast<char**>(parameter_names),
-                                   &v[0], &v[1])) {
-    return nullptr;
-  }
+  if (!ParseArguments(args, kwargs, "O|O:Device", parameter_names, &v[0], &v[1])) return nullptr;
   int device_type;
   int device_id = 0;
   if (!Int32FromPy(v[0], "device_type", &device_type)) return nullptr;

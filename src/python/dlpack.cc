@@ -16,15 +16,17 @@ bool PairFromPy(PyObject* o, const char* what, long out[2]) {
   bool ok = PyTuple_Check(o) && PyTuple_Size(o) == 2;
   for (int i = 0; ok && i < 2; ++i) {
     PyObject* item = PyTuple_GetItem(o, i);
+    if (PyUnicode_Check(item) || PyBytes_Check(item) || PyFloat_Check(item)) ok = false;
+    if (!ok) break;
     PyObject* number = PyLong_Check(item) ? (Py_INCREF(item), item) : PyNumber_Long(item);
     out[i] = number == nullptr ? -1 : PyLong_AsLong(number);
     Py_XDECREF(number);
-    if (out[i] == -1 && PyErr_Occurred()) ok = false;
+    if (PyErr_Occurred() || out[i] > INT32_MAX || out[i] < INT32_MIN) ok = false;
   }
   if (ok) return true;
   PyErr_Clear();
-  RaiseKind("TypeError", "__dlpack__: expected %s to be None or a pair of ints, but got %R", what,
-            o);
+  RaiseKind("TypeError", "__dlpack__: expected %s to be None or a pair of small ints, but got %R",
+            what, o);
   return false;
 }
 

@@ -58,8 +58,9 @@ TVMArrayHandle ShareObject(const DLTensor& t, bool read_only, PyObject* owner) {
 
 TVMArrayHandle ShareNumpy(PyObject* o, const char* where) {
   DLTensor t;
+  int64_t shape[kNumpyMaxDims];
   int64_t strides[kNumpyMaxDims];
-  if (!ViewNumpy(o, &t, strides)) {
+  if (!ViewNumpy(o, &t, shape, strides)) {
     RaiseNotViewable(where, o);
     return nullptr;
   }
@@ -72,12 +73,29 @@ void DropArray(void* handle) { TVMArrayFree(static_cast<TVMArrayHandle>(handle))
 TVMArrayHandle ShareArray(PyObject* o) {
   NDArrayContainer* c = ContainerOf(o);
   TVMArrayHandle out = nullptr;
+  if (TVMArrayEndLoan(&c->dl) != 0) {
+    RaiseLastError();
+    return nullptr;
+  }
   c->IncRef();
   if (TVMArrayFromForeign(&c->dl, c->flags, &c->dl, DropArray, &out) != 0) {
     RaiseLastError();
     return nullptr;
   }
   return out;
+}
+
+constexpr int kBorrowedDims = sizeof(BorrowedTensor::shape) / sizeof(int64_t);
+
+// Makes the extents the borrower's own.
+void KeepExtents(BorrowedTensor* b) {
+  DLTensor* t = &b->tensor;
+  if (runtime::IsCompact(*t)) t->strides = nullptr;
+  for (int i = 0; i < t->ndim; ++i) b->shape[i] = t->shape[i];
+  t->shape = b->shape;
+  if (t->strides == nullptr) return;
+  for (int i = 0; i < t->ndim; ++i) b->strides[i] = t->strides[i];
+  t->strides = b->strides;
 }
 
 // Whether to ask for the tensor through Python, so that the producer synchronises its streams.
@@ -152,21 +170,13 @@ const char* DTypeNameWithoutCounterpart(DLDataType* dtype) {
 int BorrowTensor(PyObject* o, BorrowedTensor* out) {
   out->owned = nullptr;
   if (IsNumpyArray(o)) {
-    int64_t strides[kNumpyMaxDims];
-    if (!ViewNumpy(o, &out->tensor, strides)) {
-      RaiseNotViewable("argument", o);
-      return -1;
-    }
-    const DLTensor& t = out->tensor;
-    if (IsNumpyReadOnly(o) || (t.strides != nullptr && t.ndim > 8)) {
-      out->owned = ShareObject(t, IsNumpyReadOnly(o), o);
+    if (IsNumpyReadOnly(o) || AsNumpyArray(o)->nd > kBorrowedDims) {
+      out->owned = ShareNumpy(o, "argument");
       return out->owned == nullptr ? -1 : 1;
     }
-    if (t.strides != nullptr) {
-      memcpy(out->strides, strides, sizeof(int64_t) * t.ndim);
-      out->tensor.strides = out->strides;
-    }
-    return 1;
+    if (ViewNumpy(o, &out->tensor, out->shape, out->strides)) return 1;
+    RaiseNotViewable("argument", o);
+    return -1;
   }
   PyTypeObject* type = Py_TYPE(o);
   if (const ExchangeAPI* api = FindExchangeAPI(type)) {
@@ -176,8 +186,12 @@ int BorrowTensor(PyObject* o, BorrowedTensor* out) {
     } else {
       if (api->borrow_from_py(o, &out->tensor) != 0) return -1;
       if (!DTypeFromDLPack(&out->tensor.dtype)) return -1;
-      if (runtime::IsCompact(out->tensor)) out->tensor.strides = nullptr;
-      return 1;
+      if (out->tensor.ndim <= kBorrowedDims) {
+        KeepExtents(out);
+        return 1;
+      }
+      int rc = ShareThroughExchange(api, o, &out->owned);
+      if (rc != 0) return rc;
     }
   } else if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(type), dlpack_name)) {
     return 0;

@@ -12,15 +12,15 @@ namespace {
 // ---- the table of global functions -------------------------------------------------------------
 
 PyObject* RegisterFunc(PyObject*, PyObject* args, PyObject* kwargs) {
-  static char keys_text[][9] = {"name", "f", "override"};
-  static char* keys[] = {keys_text[0], keys_text[1], keys_text[2], nullptr};
-  const char* name = nullptr;
-  PyObject* function = nullptr;
+  static const char* const keywords[] = {"name", "f", "override", nullptr};
+  PyObject *name_object = nullptr, *function = nullptr;
   int override_ = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|p:register_func", keys, &name, &function,
-                                   &override_)) {
+  if (!ParseArguments(args, kwargs, "OO|p:register_func", keywords, &name_object, &function,
+                      &override_)) {
     return nullptr;
   }
+  const char* name = TextFromPy(name_object, "register_func");
+  if (name == nullptr) return nullptr;
   TVMFunctionHandle handle = FunctionFromCallable(function);
   if (handle == nullptr) return nullptr;
   int rc = TVMFuncRegisterGlobal(name, handle, override_);
@@ -30,7 +30,7 @@ PyObject* RegisterFunc(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* GetGlobalFunc(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
+  const char* text = TextFromPy(name, "get_global_func");
   if (text == nullptr) return nullptr;
   TVMFunctionHandle handle = nullptr;
   if (TVMFuncGetGlobal(text, &handle) != 0) return RaiseLastError();
@@ -54,7 +54,7 @@ PyObject* ListGlobalFuncNames(PyObject*, PyObject*) {
 }
 
 PyObject* RemoveGlobalFunc(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
+  const char* text = TextFromPy(name, "remove_global_func");
   if (text == nullptr) return nullptr;
   TVMFunctionHandle handle = nullptr;
   if (TVMFuncGetGlobal(text, &handle) != 0) return RaiseLastError();
@@ -112,16 +112,22 @@ PyObject* Stat(PyObject*, PyObject* which) {
 
 PyObject* DeviceAttr(PyObject*, PyObject* args) {
   int device_type, device_id, kind;
-  if (!PyArg_ParseTuple(args, "iii:device_attr", &device_type, &device_id, &kind)) return nullptr;
+  static const char* const keywords[] = {"", "", "", nullptr};
+  if (!ParseArguments(args, nullptr, "iii:device_attr", keywords, &device_type, &device_id,
+                      &kind)) {
+    return nullptr;
+  }
   DLDevice device;
   device.device_type = static_cast<decltype(device.device_type)>(device_type);
   device.device_id = device_id;
   TVMValue value;
   value.v_handle = nullptr;
   int code = kTVMNullptr;
-  PyThreadState* state = PyEval_SaveThread();
-  int rc = TVMDeviceGetAttr(device, kind, &value, &code);
-  PyEval_RestoreThread(state);
+  int rc;
+  {
+    GILRelease release;
+    rc = TVMDeviceGetAttr(device, kind, &value, &code);
+  }
   return rc != 0 ? RaiseLastError() : ValueToPy(value, code);
 }
 
@@ -164,9 +170,11 @@ PyObject* Synchronize(PyObject*, PyObject* args) {
   int device[2];
   void* stream[1];
   if (!ReadStreams(args, device, stream, 0, 1)) return nullptr;
-  PyThreadState* state = PyEval_SaveThread();
-  int rc = TVMSynchronize(device[0], device[1], stream[0]);
-  PyEval_RestoreThread(state);
+  int rc;
+  {
+    GILRelease release;
+    rc = TVMSynchronize(device[0], device[1], stream[0]);
+  }
   return AsResult(rc);
 }
 
@@ -196,9 +204,11 @@ PyObject* StreamWait(PyObject*, PyObject* args) {
   int device[2];
   void* streams[2];
   if (!ReadStreams(args, device, streams, 2, 2)) return nullptr;
-  PyThreadState* state = PyEval_SaveThread();
-  int rc = TVMStreamStreamSynchronize(device[0], device[1], streams[0], streams[1]);
-  PyEval_RestoreThread(state);
+  int rc;
+  {
+    GILRelease release;
+    rc = TVMStreamStreamSynchronize(device[0], device[1], streams[0], streams[1]);
+  }
   return AsResult(rc);
 }
 

@@ -33,7 +33,41 @@ bool IsFinalizing() {
   return ask != nullptr && ask() != 0;
 }
 
+// Chains of Python and native objects that own each other go link by link; each link would take its
+// part of the stack. From a certain depth on they wait for the outermost drop.
+struct PendingDrop {
+  PyObject* object;
+  PendingDrop* next;
+};
+constexpr int kMaxNestedDrops = 40;
+__thread int nested_drops = 0;
+__thread PendingDrop* pending_drops = nullptr;
+
+void DropNested(PyObject* object) {
+  if (nested_drops >= kMaxNestedDrops) {
+    if (auto* pending = static_cast<PendingDrop*>(malloc(sizeof(PendingDrop)))) {
+      *pending = {object, pending_drops};
+      pending_drops = pending;
+      return;
+    }
+  }
+  ++nested_drops;
+  Py_DECREF(object);
+  while (nested_drops == 1 && pending_drops != nullptr) {
+    PendingDrop* pending = pending_drops;
+    pending_drops = pending->next;
+    object = pending->object;
+    free(pending);
+    Py_DECREF(object);
+  }
+  --nested_drops;
+}
+
 }  // namespace
+
+void GILRelease::TakeBack(PyThreadState* state) {
+  StopAtThreadExit([state] { PyEval_RestoreThread(state); });
+}
 
 bool InterpreterIsAlive() { return Py_IsInitialized() && !IsFinalizing(); }
 
@@ -49,7 +83,7 @@ void DropReference(PyObject* object) {
     PyGILState_STATE gil = PyGILState_Ensure();
     // What runs now (__del__, weakref callbacks) must not see, or lose, the caller's exception.
     PyObject* exc = TakeException();
-    Py_DECREF(object);
+    DropNested(object);
     if (exc != nullptr) RestoreException(exc);
     PyGILState_Release(gil);
   });

@@ -125,24 +125,24 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* GetFunction(PyObject* o, PyObject* args, PyObject* kwargs) {
-  static char name_key[] = "name";
-  static char imports_key[] = "query_imports";
-  static char* keys[] = {name_key, imports_key, nullptr};
-  const char* name = nullptr;
+  static const char* const keywords[] = {"name", "query_imports", nullptr};
+  PyObject* key = nullptr;
   int query_imports = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|p:get_function", keys, &name, &query_imports)) {
+  if (!ParseArguments(args, kwargs, "O|p:get_function", keywords, &key, &query_imports)) {
     return nullptr;
   }
+  const char* name = TextFromPy(key, "get_function");
+  if (name == nullptr) return nullptr;
   TVMFunctionHandle func = FindFunction(o, name, query_imports != 0);
   return func == nullptr ? nullptr : WrapPackedFunc(func);
 }
 
 PyObject* Subscript(PyObject* o, PyObject* key) {
-  const char* name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : nullptr;
-  if (name == nullptr) {
-    if (PyErr_Occurred()) return nullptr;
+  if (!PyUnicode_Check(key)) {
     return RaiseKind("TypeError", "module[name]: expected the name of a function, got %R", key);
   }
+  const char* name = TextFromPy(key, "module[name]");
+  if (name == nullptr) return nullptr;
   TVMFunctionHandle func = FindFunction(o, name, false);
   return func == nullptr ? nullptr : WrapPackedFunc(func);
 }
@@ -262,12 +262,13 @@ void* ResolveBody(void* holder, const char* name) {
 
 // One entry of table_module's list. The pointers are borrowed from the list's objects.
 bool ReadFunction(PyObject* item, TVMTableFunction* out) {
-  PyObject *address = nullptr, *table = nullptr;
-  if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "sOO", &out->name, &address, &table)) {
-    PyErr_Clear();
+  if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 3) {
     RaiseKind("TypeError", "table_module: expected (name, address, table), got %R", item);
     return false;
   }
+  PyObject *address = PyTuple_GET_ITEM(item, 1), *table = PyTuple_GET_ITEM(item, 2);
+  out->name = TextFromPy(PyTuple_GET_ITEM(item, 0), "table_module: the name of a function");
+  if (out->name == nullptr) return false;
   void* body = address == Py_None ? nullptr : PyLong_AsVoidPtr(address);
   if (body == nullptr && address != Py_None) {
     if (!PyErr_Occurred()) RaiseKind("ValueError", "table_module: %.200s has no code", out->name);
@@ -285,13 +286,18 @@ bool ReadFunction(PyObject* item, TVMTableFunction* out) {
 }
 
 PyObject* TableModule(PyObject*, PyObject* args, PyObject* kwargs) {
-  static char keys_text[][10] = {"type_key", "functions", "entry", "holder"};
-  static char* keys[] = {keys_text[0], keys_text[1], keys_text[2], keys_text[3], nullptr};
-  const char *type_key = nullptr, *entry = nullptr;
-  PyObject *functions = nullptr, *holder = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|zO:table_module", keys, &type_key, &functions,
-                                   &entry, &holder)) {
+  static const char* const keywords[] = {"type_key", "functions", "entry", "holder", nullptr};
+  PyObject *key = nullptr, *functions = nullptr, *entry_name = Py_None, *holder = Py_None;
+  if (!ParseArguments(args, kwargs, "OO|OO:table_module", keywords, &key, &functions, &entry_name,
+                      &holder)) {
     return nullptr;
+  }
+  const char* type_key = TextFromPy(key, "table_module: type_key");
+  if (type_key == nullptr) return nullptr;
+  const char* entry = nullptr;
+  if (entry_name != Py_None) {
+    entry = TextFromPy(entry_name, "table_module: entry");
+    if (entry == nullptr) return nullptr;
   }
   PyObject* items = PySequence_Tuple(functions);
   if (items == nullptr) return nullptr;
@@ -318,19 +324,30 @@ PyObject* TableModule(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* LoadModule(PyObject*, PyObject* args, PyObject* kwargs) {
-  static char path_key[] = "path";
-  static char format_key[] = "fmt";
-  static char* keys[] = {path_key, format_key, nullptr};
-  PyObject* path = nullptr;
-  const char* format = "";
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|s:load_module", keys, PyUnicode_FSConverter,
-                                   &path, &format)) {
+  static const char* const keywords[] = {"path", "fmt", nullptr};
+  PyObject *path_object = nullptr, *path = nullptr, *format_object = nullptr;
+  if (!ParseArguments(args, kwargs, "O|O:load_module", keywords, &path_object, &format_object)) {
+    return nullptr;
+  }
+  const char* format = format_object == nullptr ? "" : TextFromPy(format_object, "load_module");
+  if (format == nullptr) return nullptr;
+  if (PyUnicode_FSConverter(path_object, &path) == 0) {
+    PyObject* exc = TakeException();
+    bool wrong_type = PyErr_GivenExceptionMatches(exc, PyExc_TypeError);
+    if (!wrong_type && !PyErr_GivenExceptionMatches(exc, PyExc_ValueError)) {
+      RestoreException(exc);
+      return nullptr;
+    }
+    RaiseKind(wrong_type ? "TypeError" : "ValueError", "load_module: %S", exc);
+    Py_DECREF(exc);
     return nullptr;
   }
   TVMModuleHandle handle = nullptr;
-  PyThreadState* state = PyEval_SaveThread();
-  int rc = TVMModLoadFromFile(PyBytes_AS_STRING(path), format, &handle);
-  PyEval_RestoreThread(state);
+  int rc;
+  {
+    GILRelease release;
+    rc = TVMModLoadFromFile(PyBytes_AS_STRING(path), format, &handle);
+  }
   Py_DECREF(path);
   return rc != 0 ? RaiseLastError() : WrapModule(handle);
 }

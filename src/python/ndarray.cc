@@ -106,8 +106,9 @@ PyObject* ArrayFrom(PyObject* source, PyObject* device, PyObject* mem_scope) {
   if (!DeviceFromPy(device, &dev) || !MemScopeFromPy(mem_scope, &scope)) return nullptr;
   if (IsNumpyArray(source)) {
     DLTensor t;
+    int64_t shape[kNumpyMaxDims];
     int64_t strides[kNumpyMaxDims];
-    if (ViewNumpy(source, &t, strides)) return WrapNDArray(CopyToDevice(t, dev, scope));
+    if (ViewNumpy(source, &t, shape, strides)) return WrapNDArray(CopyToDevice(t, dev, scope));
   } else if (IsNDArray(source)) {
     return WrapNDArray(CopyToDevice(*TensorOf(source), dev, scope));
   } else if (FindExchangeAPI(Py_TYPE(source)) != nullptr) {
@@ -212,6 +213,9 @@ PyMethodDef type_methods[] = {
      "dtype : str, optional\n    This array's by default.\n"
      "relative_byte_offset : int\n    From the beginning of this array.\n\n"
      "Raises\n------\nValueError\n    The view would reach outside, or this array has gaps."},
+    {"_end_loan", NDArrayEndLoan, METH_NOARGS,
+     "_end_loan($self, /)\n--\n\n"
+     "Give an argument of a callback memory of its own before its address is handed on."},
     {"same_as", NDArraySameAs, METH_O,
      "same_as($self, other, /)\n--\n\nWhether both are the same array, not just equal in content."},
     {"__dlpack__", AsCFunction(NDArrayDLPack), METH_FASTCALL | METH_KEYWORDS,
@@ -341,7 +345,10 @@ bool ShapeBuffer::FromPy(PyObject* o) {
 #endif
     if (PyIndex_Check(o) && !IsNumpyArray(o)) return Resize(1) && ExtentFromPy(o, o, &data_[0]);
     // A tuple of our own: nobody can change it while the extents are read.
-    owned = PyUnicode_Check(o) || PyBytes_Check(o) ? nullptr : PySequence_Tuple(o);
+    bool unordered = PyDict_Check(o) || PyObject_TypeCheck(o, &PySet_Type) ||
+                     PyObject_TypeCheck(o, &PyFrozenSet_Type);
+    bool no_shape = PyUnicode_Check(o) || PyBytes_Check(o) || unordered;
+    owned = no_shape ? nullptr : PySequence_Tuple(o);
     if (owned == nullptr) {
       if (!PyErr_Occurred()) PyErr_SetNone(PyExc_TypeError);
       return RaiseBadExtent(o, o);

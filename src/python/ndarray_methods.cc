@@ -37,8 +37,9 @@ bool RaiseShapeMismatch(const DLTensor& source, const DLTensor& array) {
 int CopyFromNumpy(PyObject* self, PyObject* source) {
   const DLTensor& t = *TensorOf(self);
   DLTensor view;
+  int64_t shape[kNumpyMaxDims];
   int64_t strides[kNumpyMaxDims];
-  if (t.dtype.lanes != 1 || !ViewNumpy(source, &view, strides)) return 0;
+  if (t.dtype.lanes != 1 || !ViewNumpy(source, &view, shape, strides)) return 0;
   if (!SameShape(view, t)) {
     RaiseShapeMismatch(view, t);
     return -1;
@@ -100,7 +101,15 @@ PyObject* NDArrayNumpy(PyObject* self, PyObject*) {
   }
   if (!ImportNumpy()) return nullptr;
   PyObject* array = NewNumpyArray(type_number, t.ndim, t.shape);
-  if (array == nullptr) return nullptr;
+  if (array == nullptr) {
+    // NumPy counts axes and bytes in its own way.
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) return nullptr;
+    PyObject* exc = TakeException();
+    RaiseKind("ValueError", "numpy: no numpy.ndarray can hold an array with %d axes: %S", t.ndim,
+              exc);
+    Py_DECREF(exc);
+    return nullptr;
+  }
   DLTensor target = t;
   target.data = AsNumpyArray(array)->data;
   target.device = {kDLCPU, 0};
@@ -167,15 +176,12 @@ PyObject* NDArrayCreateView(PyObject* self, PyObject* const* args, Py_ssize_t na
   if (v[1] != nullptr && v[1] != Py_None && !DTypeFromPy(v[1], &dtype)) return nullptr;
   int64_t offset = 0;
   if (v[2] != nullptr) {
-    PyObject* index = PyNumber_Index(v[2]);
-    if (index == nullptr) {
-      PyErr_Clear();
-      return RaiseKind("TypeError",
-                       "_create_view: expected an int as relative_byte_offset, but got %R", v[2]);
-    }
     int overflow = 0;
-    offset = PyLong_AsLongLongAndOverflow(index, &overflow);
-    Py_DECREF(index);
+    long long value = 0;
+    if (!IndexFromPy(v[2], "_create_view", "relative_byte_offset", &value, &overflow)) {
+      return nullptr;
+    }
+    offset = value;
     if (overflow != 0 || offset < 0) {
       return RaiseKind("ValueError",
                        "_create_view: a view with the relative byte offset %R lies outside the "
@@ -189,6 +195,11 @@ PyObject* NDArrayCreateView(PyObject* self, PyObject* const* args, Py_ssize_t na
     return RaiseLastError();
   }
   return WrapNDArray(out);
+}
+
+PyObject* NDArrayEndLoan(PyObject* self, PyObject*) {
+  if (TVMArrayEndLoan(TensorOf(self)) != 0) return RaiseLastError();
+  Py_RETURN_NONE;
 }
 
 PyObject* NDArraySameAs(PyObject* self, PyObject* other) {

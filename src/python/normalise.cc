@@ -151,6 +151,12 @@ PyObject* NormaliseDict(PyObject* o) {
   Py_ssize_t n = out == nullptr ? 0 : PyList_GET_SIZE(items);
   for (Py_ssize_t i = 0; out != nullptr && i < n; ++i) {
     PyObject* pair = PyList_GET_ITEM(items, i);
+    // A subclass has its own items(), which may give anything.
+    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) {
+      RaiseKind("TypeError", "%R.items() gave %R, not a pair of key and value", Py_TYPE(o), pair);
+      Py_CLEAR(out);
+      break;
+    }
     PyObject* key = Normalise(PyTuple_GET_ITEM(pair, 0), true);
     PyObject* value = key == nullptr ? nullptr : Normalise(PyTuple_GET_ITEM(pair, 1), true);
     if (value == nullptr || PyDict_SetItem(out, key, value) != 0) Py_CLEAR(out);
@@ -166,9 +172,9 @@ PyObject* NormaliseContainer(PyObject* o) {
       IsHooked(o, hook_classes.shape_tuple) || IsHooked(o, hook_classes.object)) {
     return Py_NewRef(o);
   }
-  if (Py_EnterRecursiveCall(" while a container is converted") != 0) return nullptr;
+  if (!EnterRecursion(" while a container is converted")) return nullptr;
   PyObject* made = PyDict_Check(o) ? NormaliseDict(o) : NormaliseSequence(o);
-  Py_LeaveRecursiveCall();
+  LeaveRecursion();
   return made;
 }
 

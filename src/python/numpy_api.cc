@@ -196,18 +196,18 @@ bool DTypeFromNumpyDescr(PyObject* o, DLDataType* out) {
          DTypeOf(reinterpret_cast<NumpyDescr*>(o), out);
 }
 
-bool ViewNumpy(PyObject* o, DLTensor* out, int64_t* strides) {
+bool ViewNumpy(PyObject* o, DLTensor* out, int64_t* shape, int64_t* strides) {
   NumpyArray* a = AsNumpyArray(o);
-  if (!DTypeOf(a->descr, &out->dtype)) return false;
+  if (!DTypeOf(a->descr, &out->dtype) || a->nd > kNumpyMaxDims) return false;
   out->data = a->data;
   out->device = {kDLCPU, 0};
   out->ndim = a->nd;
-  out->shape = reinterpret_cast<int64_t*>(a->dimensions);
+  for (int i = 0; i < a->nd; ++i) shape[i] = a->dimensions[i];
+  out->shape = shape;
   out->byte_offset = 0;
   out->strides = nullptr;
   if ((a->flags & kNumpyCContiguous) != 0) return true;
   const int itemsize = (out->dtype.bits + 7) / 8;
-  if (a->nd > kNumpyMaxDims) return false;
   for (int i = 0; i < a->nd; ++i) {
     if (a->strides[i] % itemsize != 0) return false;
     strides[i] = a->strides[i] / itemsize;

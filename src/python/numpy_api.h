@@ -59,10 +59,12 @@ inline bool IsNumpyReadOnly(PyObject* o) { return (AsNumpyArray(o)->flags & kNum
 
 // Whether o is an np.dtype of a type that we have: byte order and all. No exception.
 bool DTypeFromNumpyDescr(PyObject* o, DLDataType* out);
-// Describes the array without copying. `strides` has room for kNumpyMaxDims numbers and is used
-// when the array is not compact. False, without an exception, for what a tensor cannot describe:
-// other dtypes and byte orders, strides that are not multiples of the element size.
-bool ViewNumpy(PyObject* array, DLTensor* out, int64_t* strides);
+// Describes the array without copying its data. `shape` and `strides` have room for kNumpyMaxDims
+// numbers, or as many as the array has axes: NumPy's own may go at any time (x.shape = ...). The
+// strides are used when the array is not compact. False, without an exception, for what a tensor
+// cannot describe: other dtypes and byte orders, strides that are not multiples of the element
+// size.
+bool ViewNumpy(PyObject* array, DLTensor* out, int64_t* shape, int64_t* strides);
 // Raises the error that tells why ViewNumpy refused.
 void RaiseNotViewable(const char* where, PyObject* array);
 // A new C-contiguous array, uninitialised; false, without an exception, when NumPy has no such type

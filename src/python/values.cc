@@ -47,6 +47,7 @@ struct Call {
   int* codes;
   Temp* temps;
   int num_temps;
+  bool ran_python;  // code of the arguments' own, which may have done anything
 
   Temp* Add(TempKind kind) {
     Temp* t = &temps[num_temps++];
@@ -231,10 +232,13 @@ __attribute__((noinline)) bool SetArgSlow(PyObject* o, TVMValue* value, int* cod
   PyTypeObject* type = Py_TYPE(o);
   if (IsTensorType(type)) {
     int rc = SetTensor(o, value, code, call);
+    if (rc > 0 && *code == kTVMDLTensorHandle) return true;
+    call->ran_python = true;
     if (rc != 0) return rc > 0;
   }
   if (PyBytes_Check(o)) return SetBytes(o, value, code, call);
   if (PyByteArray_Check(o)) return SetByteArray(o, value, code, call);
+  call->ran_python = true;
   if (MayBeTensor(o)) {
     int rc = SetTensor(o, value, code, call);
     if (rc > 0) RememberTensorType(type);
@@ -272,6 +276,27 @@ inline bool SetArg(PyObject* o, TVMValue* value, int* code, Call* call) {
   return SetArgSlow(o, value, code, call);
 }
 
+// Borrows the tensors again after code has run that may have resized or moved them. Returns the
+// number of the argument that failed, num_args when none did.
+__attribute__((noinline)) Py_ssize_t BorrowAgain(Call* call, PyObject* const* args,
+                                                 Py_ssize_t num_args) {
+  for (Py_ssize_t i = 0; i < num_args; ++i) {
+    if (call->codes[i] != kTVMDLTensorHandle) continue;
+    static_assert(offsetof(BorrowedTensor, tensor) == 0, "the cell points at both");
+    auto* borrowed = static_cast<BorrowedTensor*>(call->values[i].v_handle);
+    int rc = BorrowTensor(args[i], borrowed);
+    if (rc != 1) {
+      borrowed->owned = nullptr;
+      if (rc == 0) RaiseKind("TypeError", "%R is no longer a tensor", Py_TYPE(args[i]));
+      return i;
+    }
+    if (borrowed->owned == nullptr) continue;
+    call->values[i].v_handle = borrowed->owned;
+    call->codes[i] = kTVMNDArrayHandle;
+  }
+  return num_args;
+}
+
 inline PyObject* Run(Call* call, PyObject* const* args, Py_ssize_t num_args) {
   PackedFuncObj* func = call->func;
   PyObject* result = nullptr;
@@ -279,6 +304,7 @@ inline PyObject* Run(Call* call, PyObject* const* args, Py_ssize_t num_args) {
   for (; i < num_args; ++i) {
     if (__builtin_expect(!SetArg(args[i], &call->values[i], &call->codes[i], call), 0)) break;
   }
+  if (__builtin_expect(call->ran_python, 0) && i == num_args) i = BorrowAgain(call, args, num_args);
   if (__builtin_expect(i == num_args, 1)) {
     TVMValue ret;
     ret.v_handle = nullptr;
@@ -318,7 +344,7 @@ __attribute__((noinline)) PyObject* RunMany(PackedFuncObj* func, PyObject* const
   auto* temps = reinterpret_cast<Temp*>(memory);
   auto* values = reinterpret_cast<TVMValue*>(temps + n * kTempsPerArg);
   auto* codes = reinterpret_cast<int*>(values + n);
-  Call call{func, values, codes, temps, 0};
+  Call call{func, values, codes, temps, 0, false};
   PyObject* result = Run(&call, args, num_args);
   PyMem_Free(memory);
   return result;
@@ -361,7 +387,7 @@ PyObject* CallPackedFunc(PackedFuncObj* func, PyObject* const* args, Py_ssize_t 
   int codes[kInlineArgs];
   // Storage only: a Temp begins to exist when Add or SetTensor fills it.
   alignas(Temp) char temps[sizeof(Temp) * kInlineArgs * kTempsPerArg];
-  Call call{func, values, codes, reinterpret_cast<Temp*>(temps), 0};
+  Call call{func, values, codes, reinterpret_cast<Temp*>(temps), 0, false};
   return Run(&call, args, num_args);
 }
 

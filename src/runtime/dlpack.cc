@@ -35,6 +35,7 @@ int Import(Managed* from, uint32_t flags, TVMArrayHandle* out) {
 
 template <typename Managed>
 int Export(NDArrayContainer* array, Managed** out) {
+  if (TVMArrayEndLoan(&array->dl) != 0) return -1;
   const DLTensor& t = array->dl;
   DLDataType dtype = t.dtype;
   if (!DTypeToDLPack(&dtype)) {

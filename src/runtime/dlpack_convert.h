@@ -13,10 +13,13 @@ inline const char* DTypeFromDLPack(DLDataType* dtype) {
   switch (dtype->code) {
     case kDLInt:
     case kDLUInt:
-    case kDLFloat:
     case kDLOpaqueHandle:
-    case kDLBfloat:
       return nullptr;
+    case kDLFloat:
+      if (dtype->bits != 16 && dtype->bits != 32 && dtype->bits != 64) return "float of that width";
+      return nullptr;
+    case kDLBfloat:
+      return dtype->bits == 16 ? nullptr : "bfloat that is not of 16 bits";
     case kDLComplex:
       return "complex";
     case kDLBool:
@@ -25,9 +28,11 @@ inline const char* DTypeFromDLPack(DLDataType* dtype) {
       dtype->bits = 1;
       return nullptr;
     case kDLFloat8_e4m3fn:
+      if (dtype->bits != 8) return "float8 that is not of 8 bits";
       dtype->code = kTVME4M3Float8;
       return nullptr;
     case kDLFloat8_e5m2:
+      if (dtype->bits != 8) return "float8 that is not of 8 bits";
       dtype->code = kTVME5M2Float8;
       return nullptr;
     case kDLFloat8_e3m4:

@@ -151,6 +151,19 @@ int ExplainBytes(const int64_t* shape, int ndim, DLDataType dtype, const char* w
   });
 }
 
+// Whether the distances of all elements from the first can be computed.
+bool StridesAreSane(const DLTensor& t) {
+  constexpr int64_t kMost = INT64_MAX / 4096;  // in elements, which are smaller than that
+  int64_t reach = 0;
+  for (int i = 0; i < t.ndim; ++i) {
+    int64_t step;
+    if (__builtin_mul_overflow(t.shape[i] - 1, t.strides[i], &step)) return false;
+    if (__builtin_add_overflow(reach, step < 0 ? -(step + 1) : step, &reach)) return false;
+    if (reach > kMost) return false;
+  }
+  return true;
+}
+
 int AllocOnDevice(const int64_t* shape, int ndim, DLDataType dtype, DLDevice device,
                   const char* mem_scope, int64_t nbytes, TVMArrayHandle* out) {
   const TVMDeviceAPI* api = UsableDevice(device);
@@ -217,7 +230,16 @@ int MakeForeign(const DLTensor& t, uint32_t flags, void* owner, void (*drop)(voi
     if (t.data == nullptr && nbytes != 0) {
       return Fail("ValueError", "%s has no data (its pointer is NULL)", TensorText(t).c_str());
     }
+    if (t.device.device_type <= 0 || t.device.device_id < 0) {
+      return Fail("ValueError", "%s is on a device that cannot be: type %d, number %d",
+                  TensorText(t).c_str(), static_cast<int>(t.device.device_type),
+                  t.device.device_id);
+    }
     bool strided = !IsCompact(t);
+    if (strided && !StridesAreSane(t)) {
+      return Fail("ValueError", "%s has strides %s, which reach outside of any memory",
+                  TensorText(t).c_str(), ShapeText(t.strides, t.ndim).c_str());
+    }
     if (strided && t.dtype.bits % 8 != 0 && t.dtype.bits != 1) {
       return Fail("ValueError", "%s packs its elements, so it must be compact",
                   TensorText(t).c_str());
@@ -231,7 +253,7 @@ int MakeForeign(const DLTensor& t, uint32_t flags, void* owner, void (*drop)(voi
       c->dl.strides = c->dl.shape + t.ndim;
       for (int i = 0; i < t.ndim; ++i) c->dl.strides[i] = t.strides[i];
     }
-    c->flags = (flags & kNDArrayReadOnly) | kNDArrayForeign;
+    c->flags = (flags & (kNDArrayReadOnly | kNDArrayOnLoan)) | kNDArrayForeign;
     c->owner = owner;
     c->drop = drop;
     if (flags & kNDArrayReadOnly) {
@@ -373,6 +395,7 @@ int TVMArrayView(TVMArrayHandle base_handle, const int64_t* shape, int ndim, DLD
           static_cast<long long>(base->nbytes), ShapeText(base->dl.shape, base->dl.ndim).c_str(),
           DTypeText(base->dl.dtype).c_str());
     }
+    if (TVMArrayEndLoan(base_handle) != 0) return -1;
     NDArrayContainer* c = AllocHeader(ndim, 0);
     if (c == nullptr) return Fail("MemoryError", "out of memory");
     Fill(c, shape, ndim, dtype, base->dl.device, nbytes, DeleteView);

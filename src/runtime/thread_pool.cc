@@ -319,6 +319,8 @@ int NumThreads() {
   count = PositiveFromEnv("TVM_NUM_THREADS");
   if (count == 0) count = PositiveFromEnv("OMP_NUM_THREADS");
   if (count == 0) count = AvailableCpus();
+  // A parallel loop has a task for each, also where there cannot be so many threads.
+  count = std::min(count, kMaxWorkers + 1);
   num_threads.store(count, std::memory_order_relaxed);
   return count;
 }

@@ -215,6 +215,14 @@ TVM_DLL int TVMArrayEmpty(const int64_t* shape, int ndim, DLDataType dtype, DLDe
                           const char* mem_scope, TVMArrayHandle* out);
 TVM_DLL int TVMArrayView(TVMArrayHandle base, const int64_t* shape, int ndim, DLDataType dtype,
                          uint64_t relative_byte_offset, TVMArrayHandle* out);
+/* An array over a tensor that is the caller's for the time of a call. Whoever derives something
+ * from it that may live longer (a view, an export) moves it to memory of its own first. */
+TVM_DLL int TVMArrayOnLoan(const DLTensor* tensor, TVMArrayHandle* out);
+/* Moves an array on loan to memory of its own; other arrays are left as they are. */
+TVM_DLL int TVMArrayEndLoan(TVMArrayHandle array);
+/* For arrays that were moved during a call: writes those that have changed since back to the
+ * tensors that they were made over. */
+TVM_DLL int TVMArrayReturnLoans(TVMArrayHandle* arrays, DLTensor** tensors, int num);
 /* An array over foreign memory (runtime dtype codes, shape and strides are copied). flags as in
  * ndarray.h. drop(owner) runs when the array goes. */
 TVM_DLL int TVMArrayFromForeign(const DLTensor* tensor, uint32_t flags, void* owner,

@@ -23,6 +23,7 @@ enum NDArrayFlags : uint32_t {
   kNDArrayReadOnly = 1,  //!< writes through this array are refused
   kNDArrayIsView = 2,    //!< shares another array's memory (base is set)
   kNDArrayForeign = 4,   //!< the memory belongs to another library
+  kNDArrayOnLoan = 8,    //!< the memory is a caller's, who may reuse it after the call
 };
 
 /*!

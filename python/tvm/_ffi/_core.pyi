@@ -118,6 +118,7 @@ class NDArray:
     def same_as(self, other: object) -> bool:
         """Whether both are the same array, not merely equal ones."""
     def to_dlpack(self) -> Any: ...
+    def _end_loan(self) -> None: ...
     def __dlpack__(
         self,
         stream: Any = None,

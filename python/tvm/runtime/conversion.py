@@ -86,8 +86,12 @@ def _unwrap(obj: Any) -> Any:
 
 
 def _brief(obj: object) -> str:
-    text = repr(obj)
-    return f"{text if len(text) <= 60 else text[:57] + '...'} of type {type(obj).__name__}"
+    # neither long nor deeply nested lists are worth being written out, and some cannot be
+    from reprlib import Repr
+
+    short = Repr()
+    short.maxlevel, short.maxother, short.maxstring = 3, 60, 60
+    return f"{short.repr(obj)} of type {type(obj).__name__}"
 
 
 def _check_kind(source: np.ndarray[Any, Any], where: str) -> None:
@@ -302,6 +306,7 @@ def shared_view(array: NDArray) -> np.ndarray[Any, Any] | None:
         return empty if special is None else empty.view(special)
     from tvm._ffi.structs import array_handle
 
+    array._end_loan()
     tensor = array_handle(array._handle_address, array).contents
     interface = {
         "version": 3,
@@ -338,8 +343,12 @@ def text_of(self: NDArray, style: Any) -> str:
     """First a line about the array, then NumPy's text (`style` is repr or str) of its values."""
     first = f"<tvm.nd.NDArray shape={self.shape}, {self.device}>\n"
     # large arrays print in short, for which no copy need be made
-    values = shared_view(self) if self.nbytes > 1 << 16 else None
-    return first + str(style(self.numpy() if values is None else values))
+    try:
+        values = shared_view(self) if self.nbytes > 1 << 16 else None
+        return first + str(style(self.numpy() if values is None else values))
+    except TVMError as problem:
+        # a debugger shows arrays of devices that are gone, too, and of dtypes that NumPy has not
+        return f"{first}({problem})"
 
 
 def raw_bytes(array: NDArray) -> np.ndarray[Any, Any]:

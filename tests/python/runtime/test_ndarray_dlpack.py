@@ -649,3 +649,47 @@ def test_exchange_allocate():
 def test_interpreter_exit(code):
     program = "import builtins, gc, sys, threading, time\nimport numpy as np, tvm\n" + code
     subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], check=True, timeout=60)
+
+
+# ---- what no tensor can be ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "pair", [("1", 0), (b"1", 0), (1.0, 0), (1 << 32 | 1, 0), (1, 1 << 40), (1,), [1, 0], 1]
+)
+def test_dl_device_is_a_pair_of_ints(pair):
+    with pytest.raises(TypeError, match="pair of small ints"):
+        tvm.nd.empty((2,)).__dlpack__(dl_device=pair)
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize(
+    ("code", "bits"), [(2, 8), (2, 128), (2, 1), (4, 8), (4, 32), (10, 16), (12, 4)]
+)
+def test_widths_that_a_type_cannot_have(code, bits, versioned):
+    p = Producer(np.zeros(64, "uint8"), code, bits, shape=(2,), versioned=versioned)
+    with pytest.raises(TypeError, match=f"bits {bits}"):
+        tvm.nd.from_dlpack(p.capsule())
+    assert p.deleted == 1
+
+
+@pytest.mark.parametrize("device", [(0, 0), (-1, 0), (1, -1), (2, -5)])
+def test_devices_that_cannot_be(device):
+    p = Producer(np.zeros(4, "float32"))
+    p.managed.tensor.device_type, p.managed.tensor.device_id = device
+    with pytest.raises(ValueError, match="cannot be"):
+        tvm.nd.from_dlpack(p.capsule())
+    assert p.deleted == 1
+
+
+@pytest.mark.parametrize(
+    "strides", [(1 << 62, 1), (-(1 << 63), 1), (1 << 61, 1 << 61), (1, -(1 << 62))]
+)
+def test_strides_that_reach_nowhere(strides):
+    p = Producer(np.zeros((3, 3), "float32"), strides=strides)
+    with pytest.raises(ValueError, match="outside of any memory"):
+        tvm.nd.from_dlpack(p.capsule())
+    assert p.deleted == 1
+    # an axis of one element has a stride that nobody uses
+    p = Producer(np.zeros((1, 1), "float32"), strides=strides)
+    assert tvm.nd.from_dlpack(p.capsule()).strides is None
