@@ -3,6 +3,9 @@
 #include <tvm/runtime/c_backend_api.h>
 #include <tvm/runtime/module.h>
 #include <tvm/runtime/registry.h>
+#include <unistd.h>
+
+#include <string>
 
 #include "test_util.h"
 
@@ -36,6 +39,20 @@ TEST(CallsFunctionsOfALibrary) {
   CHECK_EQ(Call(m.GetFunction("workspace"), 0).value.v_int64, 5);
   CHECK_FAILS(Call(m.GetFunction("silent"), 0).rc,
               "RuntimeError: silent: failed with code 7, and set no error");
+}
+
+TEST(FilesOfTheCurrentFolderNeedNoPath) {
+  std::string path = TVM_TEST_LIBRARY;
+  size_t slash = path.rfind('/');
+  REQUIRE(slash != std::string::npos);
+  char before[4096];
+  REQUIRE(getcwd(before, sizeof(before)) != nullptr);
+  REQUIRE(chdir(path.substr(0, slash).c_str()) == 0);
+  Module m = Module::LoadFromFile(path.substr(slash + 1), "so");
+  CHECK_EQ(Call(m.GetFunction("add_one"), 4).value.v_int64, 5);
+  REQUIRE(chdir(before) == 0);
+  TVMModuleHandle out;
+  CHECK_FAILS_WITH(TVMModLoadFromFile("no_such_library.so", "so", &out), "no_such_library.so");
 }
 
 TEST(OnlyFunctionsOfTheLibraryItselfAreFound) {
