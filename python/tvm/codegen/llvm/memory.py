@@ -178,6 +178,13 @@ class Memory(Numeric):
             return "", (min if op == "min" else max)(left[1], right[1])
         return self.extreme(op, self.whole(left), self.whole(right), "int64"), 0
 
+    def _select_position(self, node: Any) -> Position:
+        condition = self.value(node.condition)
+        left, right = self.position(node.true_value), self.position(node.false_value)
+        if left == right:
+            return left
+        return self.select(condition, self.whole(left), self.whole(right), "i64", 1), 0
+
     def _cast_position(self, node: Any) -> Position:
         # without DATA a cast only widens
         return self.position(node.value)
@@ -559,4 +566,5 @@ _POSITION: dict[type, Any] = {
     _expr.Min: Memory._extreme,
     _expr.Max: Memory._extreme,
     _expr.Cast: Memory._cast_position,
+    _expr.Select: Memory._select_position,
 }
