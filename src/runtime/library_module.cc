@@ -3,7 +3,9 @@
 #include <elf.h>
 #include <link.h>
 #include <tvm/runtime/c_backend_api.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "error.h"
@@ -37,6 +39,51 @@ int CallLibrary(PackedFuncObj* self, const TVMValue* args, const int* type_codes
     return rc == -2 ? -2 : -1;
   }
   if (*ret_type_code == kTVMArgBool) *ret_type_code = kTVMArgInt;
+  return 0;
+}
+
+// Whether the dynamic loader can take a file: it reads a segment that the file does not have to the
+// end, which ends the process. 0, or -1 with an error; a file that cannot be read is left to it.
+int CheckLibraryFile(const std::string& path) {
+  std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "rb"), fclose);
+  if (file == nullptr || fseek(file.get(), 0, SEEK_END) != 0) return 0;
+  const auto size = static_cast<uint64_t>(ftell(file.get()));
+  rewind(file.get());
+  auto refuse = [&](const std::string& why) {
+    return FailText("RuntimeError", "cannot load library \"" + path + "\": " + why);
+  };
+  ElfW(Ehdr) head;
+  if (fread(&head, 1, sizeof(head), file.get()) != sizeof(head) ||
+      memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+    return refuse("it is not a shared library: it has no ELF header");
+  }
+  ElfW(Ehdr) own;
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&CheckLibraryFile), &info) == 0) return 0;
+  memcpy(&own, info.dli_fbase, sizeof(own));
+  if (head.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || head.e_machine != own.e_machine) {
+    return refuse("it was made for another kind of processor (ELF machine " +
+                  std::to_string(head.e_machine) + ", this process runs " +
+                  std::to_string(own.e_machine) + ")");
+  }
+  if (head.e_type != ET_DYN) {
+    return refuse(head.e_type == ET_REL
+                      ? "it is an object file, not a shared library; an ending of .o says so"
+                      : "it is not a shared library");
+  }
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    if (fseek(file.get(), static_cast<long>(head.e_phoff + i * sizeof(segment)), SEEK_SET) != 0 ||
+        fread(&segment, 1, sizeof(segment), file.get()) != sizeof(segment)) {
+      return refuse("it is cut off: its program headers are missing");
+    }
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz) {
+      return refuse("it is cut off: it has " + std::to_string(size) +
+                    " bytes, but a segment ends at " +
+                    std::to_string(segment.p_offset + segment.p_filesz));
+    }
+  }
   return 0;
 }
 
@@ -78,11 +125,14 @@ class LibraryModule : public ModuleImpl {
   int Open(const std::string& path) {
     // Deep binding: slots of a library that somebody loaded globally must not capture ours.
     int flags = RTLD_LAZY | RTLD_LOCAL;
-#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
+#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     flags |= RTLD_DEEPBIND;
 #endif
+    if (CheckLibraryFile(path) != 0) return -1;
     dlerror();
-    handle_ = dlopen(path.c_str(), flags);
+    // A bare name would be looked for among the system's libraries, but this is a file's.
+    bool bare = path.find('/') == std::string::npos && access(path.c_str(), F_OK) == 0;
+    handle_ = dlopen((bare ? "./" + path : path).c_str(), flags);
     if (handle_ == nullptr) {
       const char* why = dlerror();
       return Fail("RuntimeError", "cannot load library \"%s\": %s", path.c_str(),

@@ -351,9 +351,17 @@ def load_module(path: Any, fmt: str = "") -> Module:
     kind = fmt or os.path.splitext(path)[1].lstrip(".")
     if kind in ("o", "tar"):
         return _link_and_load(path, kind)
-    if kind in ("dylib", "dll"):
+    if kind in ("dylib", "dll") or (not fmt and _is_library(path)):
         kind = "so"
     return _core.load_module(path, kind)
+
+
+def _is_library(path: str) -> bool:
+    """Whether a file is a shared library, whatever its ending."""
+    with open(path, "rb") as file:
+        head = file.read(18)
+    # ELF, and in either byte order the type "shared object"
+    return head[:4] == b"\x7fELF" and head[16:18] in (b"\x03\x00", b"\x00\x03")
 
 
 def _link_and_load(path: str, kind: str) -> Module:

@@ -88,7 +88,7 @@ def test_several_threads_build_at_once():
 def test_source_formats(tmp_path):
     module = build(add(1))
     text = module.get_source()
-    assert "define i32 @main_compute_" in text
+    assert "define internal i32 @main_compute_" in text and "define i32 @main(" in text
     assert '"target-cpu"=' in text
     assert "main_compute_" in module.get_source("asm")
     assert "define" in module.get_source("opt.ll")

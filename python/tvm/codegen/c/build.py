@@ -1,4 +1,4 @@
-"""From an IRModule to C, and to a runtime module that the machine's C compiler makes when called."""
+"""From an IRModule to C, and to a runtime module that the C compiler makes when it is called."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class CCode:
 
         with tempfile.TemporaryDirectory(prefix="tvm-c-") as folder:
             path = os.path.join(folder, "lib.so")
-            self.compile(path, True, native_options())
+            self.compile(path, True, ["-DTVM_EXPORT_BODIES", *native_options()])
             # mapped from here on; local, and its own slots first, as the runtime loads libraries
             mode = os.RTLD_NOW | getattr(os, "RTLD_DEEPBIND", 0)
             library = ctypes.CDLL(path, mode=mode)
@@ -249,8 +249,7 @@ def generate(mod: IRModule, target: Target | None) -> CCode:
         if symbol != name:
             label = string_literal(name)
             unit.functions.append(
-                "int " + symbol + "(void*, int*, int, void*, int*, void*) "
-                f"TVM_SYMBOL({label});\n"
+                "int " + symbol + f"(void*, int*, int, void*, int*, void*) TVM_SYMBOL({label});\n"
             )
         write_packed(unit, packed, name, symbol, body, table)
     if not functions:

@@ -76,7 +76,7 @@ def _bitwise_not(self: Expressions, node: Any) -> Code:
     value = self.value(node.args[0])
     if found.is_bool:
         return Code(f"!{value.at(UNARY)}", UNARY)
-    return self.wrap(Code(f"~{self.as_unsigned(value, found).at(UNARY)}", UNARY), found)
+    return self.wrapped(Code(f"~{self.as_unsigned(value, found).at(UNARY)}", UNARY), found)
 
 
 def _shift(left: bool) -> Any:
@@ -117,9 +117,11 @@ def _size_test(infinite: bool) -> Any:
 def _reinterpret(self: Expressions, node: Any) -> Code:
     source = node.args[0]
     old, new = info(source.dtype), info(node.dtype)
-    if "handle" not in (old.kind, new.kind) and (
-        old.is_bool or new.is_bool or old.bits * old.lanes != new.bits * new.lanes
-    ) and old.text != new.text:
+    if (
+        "handle" not in (old.kind, new.kind)
+        and (old.is_bool or new.is_bool or old.bits * old.lanes != new.bits * new.lanes)
+        and old.text != new.text
+    ):
         raise error.TypeError_(
             f"target {self.dialect.name}: reinterpret from {source.dtype} to {node.dtype}: the "
             "sizes differ"
@@ -156,7 +158,8 @@ def _nothing(self: Expressions, node: Any) -> Code:
 
 
 def _if_then_else(self: Expressions, node: Any) -> Code:
-    return self.choose(*node.args, node.dtype)
+    condition, then, other = node.args
+    return self.choose(condition, then, other, node.dtype)
 
 
 def _access_ptr(self: Expressions, node: Any) -> Code:

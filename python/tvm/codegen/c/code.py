@@ -16,14 +16,19 @@ ATOM, UNARY, MUL, ADD, SHIFT, LESS, EQUAL, BIT, BOTH, EITHER, CHOICE = range(11,
 
 
 class Code:
-    """An expression's text; `number` if it is an integer literal."""
+    """An expression's text.
 
-    __slots__ = ("level", "number", "text")
+    `number` is its value if it is an integer literal; `raw` is the unsigned expression that a
+    conversion to a signed type of the same width was made of.
+    """
+
+    __slots__ = ("level", "number", "raw", "text")
 
     def __init__(self, text: str, level: int = ATOM, number: int | None = None) -> None:
         self.text = text
         self.level = level
         self.number = number
+        self.raw: Code | None = None
 
     def __str__(self) -> str:
         return self.text

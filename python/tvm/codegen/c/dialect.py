@@ -9,10 +9,6 @@ from __future__ import annotations
 from ... import error
 from ...ir.dtype import info
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class Dialect:
     """A language of the C family.
@@ -46,11 +42,32 @@ class Dialect:
     __slots__ = ("copy_bits", "helper", "int64_suffix", "name", "prelude", "private", "real",
                  "reserved", "restrict", "space", "types")  # fmt: skip
 
-    def __init__(self, **attributes: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, attributes.pop(name))
-        if attributes:
-            raise error.InternalError(f"Dialect: no attributes {', '.join(attributes)}")
+    def __init__(
+        self,
+        *,
+        name: str,
+        types: dict[str, str],
+        prelude: str,
+        helper: str,
+        private: str,
+        restrict: str,
+        space: dict[str, str],
+        real: dict[str, tuple[str, str]],
+        int64_suffix: str,
+        copy_bits: str,
+        reserved: frozenset[str],
+    ) -> None:
+        self.name = name
+        self.types = types
+        self.prelude = prelude
+        self.helper = helper
+        self.private = private
+        self.restrict = restrict
+        self.space = space
+        self.real = real
+        self.int64_suffix = int64_suffix
+        self.copy_bits = copy_bits
+        self.reserved = reserved
 
     def register(self, dtype: str) -> str:
         """Type of a variable that holds one lane of this dtype."""
@@ -82,7 +99,7 @@ def container_bits(bits: int) -> int:
     return 64
 
 
-_C_WORDS = """
+_C_WORDS = """\
 auto bool break case char const continue default do double else enum extern false float for goto if
 inline int long register restrict return short signed sizeof static struct switch true typedef
 union unsigned void volatile while _Bool _Complex _Imaginary asm main errno stdin stdout stderr NULL
@@ -90,7 +107,7 @@ INFINITY NAN memcpy memset memmove y0 y1 yn j0 j1 jn gamma signgam
 slots lane task_id env closure status args type_codes num_args ret_value ret_type_code resource
 abs acos asin atan atan2 ceil cos cosh exp exp2 fabs floor fma fmod hypot ldexp log log2 log10 pow
 round sin sinh sqrt tan tanh trunc erf linux unix i386 div index
-""".split()
+"""
 
 C99 = Dialect(
     name="c",
@@ -120,6 +137,11 @@ C99 = Dialect(
 #if defined(__clang__) || !defined(__GNUC__)
 #pragma STDC FP_CONTRACT OFF
 #endif
+#if defined(TVM_EXPORT_BODIES)
+#define TVM_BODY
+#else
+#define TVM_BODY static
+#endif
 #if defined(__GNUC__)
 #define TVM_WEAK __attribute__((weak))
 #define TVM_SYMBOL(name) __asm__(name)
@@ -140,5 +162,5 @@ C99 = Dialect(
     },
     int64_suffix="LL",
     copy_bits="memcpy(&{target}, &{source}, sizeof({target}));",
-    reserved=frozenset(_C_WORDS),
+    reserved=frozenset(_C_WORDS.split()),
 )

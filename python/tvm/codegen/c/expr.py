@@ -58,7 +58,7 @@ class Expressions(Memory):
             code = self.value(value)
             self.values[variable] = Code(self.let(variable.name, "void*", code))
             self.pointers.pop(variable, None)
-        elif not value.kinds & DATA and found.is_int:
+        elif not value.kinds & DATA and found.is_int and not found.is_bool:
             code = self.index(value)
             if code.number is None:
                 code = Code(self.let(variable.name, self.dialect.types["int64"], code))
@@ -91,7 +91,7 @@ class Expressions(Memory):
     def _arith(self, node: Any) -> Code:
         found = info(node.dtype)
         if found.is_int:
-            return self.wrap(self._unsigned(node), info(found.scalar))
+            return self.wrapped(self._unsigned(node), info(found.scalar))
         return self.real(_SIGN[type(node)], self.value(node.a), self.value(node.b), found)
 
     def _unsigned(self, node: Any) -> Code:
@@ -189,7 +189,7 @@ class Expressions(Memory):
         assert lane is not None
         step = self.as_unsigned(self.value(node.stride), found)
         each = binary("*", cast(self.bits_word(found), lane), step)
-        return self.wrap(
+        return self.wrapped(
             binary("+", self.as_unsigned(self.value(node.base), found), each), found
         )
 

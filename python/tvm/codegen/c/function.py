@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...ir.dtype import info
-from .code import ATOM, Code, binary, cast
-from .numeric import FLOAT64
+from .code import ATOM, Code, binary
 from .helpers import extreme, from_bits
+from .numeric import FLOAT64
 from .stmt import Statements
 from .unit import Unit
 
@@ -153,7 +153,8 @@ class FunctionWriter(Statements):
         record = f"{name}_closure"
         members = "\n".join(f"  {kind} {member};" for kind, member, _ in inner.captures)
         self.unit.functions.append(f"typedef struct {{\n{members}\n}} {record};\n")
-        inner.entry.insert(0, f"  const {record}* const closure = (const {record}*)closure_pointer;")
+        pointer = f"const {record}*"
+        inner.entry.insert(0, f"  {pointer} const closure = ({pointer})closure_pointer;")
         variable = self.name("closure_of_task")
         self.line(f"{record} {variable};")
         for _, member, value in inner.captures:
@@ -195,4 +196,4 @@ def write_function(unit: Unit, func: Any, name: str, symbol: str, table: Any) ->
     writer.line("return 0;")
     if not any("slots[" in line for line in writer.entry):
         writer.entry.append("  (void)slots;")
-    unit.functions.append(writer.finish(f"int32_t {symbol}(const uint64_t* slots)"))
+    unit.functions.append(writer.finish(f"TVM_BODY int32_t {symbol}(const uint64_t* slots)"))

@@ -126,9 +126,7 @@ def to_int(unit: Unit, old: TypeInfo, new: TypeInfo) -> str:
         f"if (x >= {above}) return {_limit(unit, high, new)};",
         f"return ({t})x;",
     ]
-    return unit.helper(
-        f"tvm_{short(old)}_to_{short(new)}", t, f"{real} x", "\n".join(lines)
-    )
+    return unit.helper(f"tvm_{short(old)}_to_{short(new)}", t, f"{real} x", "\n".join(lines))
 
 
 def _limit(unit: Unit, value: int, found: TypeInfo) -> str:
@@ -299,13 +297,12 @@ def load_packed(unit: Unit, found: TypeInfo) -> str:
     t, each = type_of(unit, found), 8 // found.bits
     index, byte = unit.dialect.types["int64"], unit.dialect.types["uint8"]
     gap = 32 - found.bits
-    shifted = f"(int32_t)((uint32_t)p[i >> {each.bit_length() - 1}] << ({gap} - {found.bits} * (i & {each - 1})))"
-    if not found.signed:
-        shifted = shifted.replace("(int32_t)", "", 1)
-    body = f"return ({t})({shifted} >> {gap});"
-    return unit.helper(
-        f"tvm_load_{short(found)}", t, f"const {byte}* p, {index} i", body
-    )
+    body = "\n".join([
+        f"uint32_t byte = p[i >> {each.bit_length() - 1}];",
+        f"uint32_t top = byte << ({gap} - {found.bits} * (int)(i & {each - 1}));",
+        f"return ({t})({'(int32_t)' if found.signed else ''}top >> {gap});",
+    ])  # fmt: skip
+    return unit.helper(f"tvm_load_{short(found)}", t, f"const {byte}* p, {index} i", body)
 
 
 def store_packed(unit: Unit, found: TypeInfo) -> str:
@@ -318,9 +315,7 @@ def store_packed(unit: Unit, found: TypeInfo) -> str:
         f"{byte}* at = p + (i >> {each.bit_length() - 1});",
         f"*at = ({byte})((*at & ~({mask} << shift)) | ((x & {mask}) << shift));",
     ])  # fmt: skip
-    return unit.helper(
-        f"tvm_store_{short(found)}", "void", f"{byte}* p, {index} i, {t} x", body
-    )
+    return unit.helper(f"tvm_store_{short(found)}", "void", f"{byte}* p, {index} i, {t} x", body)
 
 
 def _FLOAT32() -> TypeInfo:

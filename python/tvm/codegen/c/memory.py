@@ -183,8 +183,10 @@ class Memory(Numeric):
         if each == 1:
             return self.index(index)
         if lanes > 1:
-            if type(index) is not _expr.Ramp or type(index.stride) is not _expr.IntImm or (
-                index.stride.value != 1
+            if (
+                type(index) is not _expr.Ramp
+                or type(index.stride) is not _expr.IntImm
+                or (index.stride.value != 1)
             ):
                 raise error.TypeError_(
                     f"buffer {buffer.name}: a vector of {buffer.dtype} elements can only be "

@@ -46,6 +46,8 @@ class Numeric(Writer):
         if old.is_int and new.is_int:
             if value.number is not None:
                 return constant(new.text, value.number, self.dialect)
+            if value.raw is not None and not new.signed and new.bits == old.bits:
+                return value.raw
             return self.wrap(value, new, old)
         return cast(self.type_name(new.text), value)
 
@@ -134,18 +136,29 @@ class Numeric(Writer):
             return call(helpers.shift(self.unit, left, found), value, amount)
         if not left:
             return cast(t, binary(">>", value, Code(str(number))))
-        wide = self.dialect.types[f"uint{max(32, container_bits(found.bits))}"]
-        return self.wrap(binary("<<", cast(wide, value), Code(str(number))), found)
+        moved = binary("<<", self.as_unsigned(value, found), Code(str(number)))
+        return self.wrapped(moved, found)
 
     def bits_word(self, found: TypeInfo) -> str:
         """The unsigned type in which an integer type's arithmetic wraps."""
         return self.dialect.types[f"uint{max(32, container_bits(found.bits))}"]
 
+    def wrapped(self, value: Code, found: TypeInfo) -> Code:
+        """The result of unsigned arithmetic in its own type."""
+        if not found.signed and found.bits in (32, 64):
+            return value
+        made = self.wrap(value, found)
+        if found.bits in (32, 64):
+            made.raw = value
+        return made
+
     def as_unsigned(self, value: Code, found: TypeInfo) -> Code:
         """An integer in the unsigned type in which it wraps."""
         if value.number is not None:
             return unsigned_literal(value.number, max(32, container_bits(found.bits)), self.dialect)
-        if not found.signed and found.bits >= 32 and found.bits == container_bits(found.bits):
+        if value.raw is not None:
+            return value.raw
+        if not found.signed and found.bits in (32, 64):
             return value
         return cast(self.bits_word(found), value)
 

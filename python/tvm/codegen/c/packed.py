@@ -10,9 +10,9 @@ from ... import error
 from ...ir.dtype import info
 from ...tir import expr as _expr
 from ...tir import stmt as _stmt
-from ...tir.transform.make_packed_api import VALUE
+from ...tir.transform.packed_parts import VALUE
 from . import helpers
-from .code import ATOM, EQUAL, Code, cast, string_literal
+from .code import ATOM, EQUAL, UNARY, Code, cast, string_literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def _tensor(self: Statements, node: Any) -> str:
     rows = [_row(self, shape), _row(self, strides)]
     name = self.name("tensor")
     values = f"{self.value(data)}, 1, 0, {rank}, {code}, {found.bits}, {found.lanes}"
-    self.line(f"{self.unit.record('tvm_tensor')} {name} = {{{values}, {rows[0]}, {rows[1]}, {start}}};")
+    record = self.unit.record("tvm_tensor")
+    self.line(f"{record} {name} = {{{values}, {rows[0]}, {rows[1]}, {start}}};")
     return f"&{name}"
 
 
@@ -215,7 +216,7 @@ def write_packed(unit: Any, func: Any, name: str, symbol: str, body: str, table:
                 elif found.kind == "handle":
                     self.line(f"slots[{slot}] = (uint64_t)(uintptr_t){self.value(variable)};")
                 else:
-                    self.line(f"slots[{slot}] = (uint64_t){self.index(variable).at(ATOM)};")
+                    self.line(f"slots[{slot}] = (uint64_t){self.index(variable).at(UNARY)};")
             self.line(f"return {body}(slots);")
 
     writer = Writer(unit, name, {}, False)

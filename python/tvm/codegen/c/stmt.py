@@ -47,7 +47,8 @@ class Statements(Expressions):
         raise NotImplementedError
 
     def refuse(self, what: str) -> Any:
-        return error.TypeError_(f"target {self.dialect.name}, function {self.function_name}: {what}")
+        where = f"target {self.dialect.name}, function {self.function_name}"
+        return error.TypeError_(f"{where}: {what}")
 
     # ---- statements
     def stmt(self, node: Any) -> None:
@@ -230,7 +231,9 @@ class Statements(Expressions):
             if size <= STACK_BYTES and self._stack_bytes + size <= STACK_TOTAL:
                 self._stack_bytes += size
                 elements = size if is_packed(node.dtype) else max(count, 1)
-                self.line(f"{scalar} {name}[{elements}];")
+                # compilers suspect small arrays that are written under a condition
+                start = " = {0}" if size <= 64 else ""
+                self.line(f"{scalar} {name}[{elements}]{start};")
                 self.values[node.buffer_var] = Code(name)
                 self.pointers[node.buffer_var] = scalar
                 self.stmt(node.body)
@@ -250,9 +253,7 @@ class Statements(Expressions):
             f"{found.bits});"
         )
         self.open(f"if ({name} == NULL)")
-        self.fail(
-            f"{self.function_name}: out of memory for the temporary {node.buffer_var.name}"
-        )
+        self.fail(f"{self.function_name}: out of memory for the temporary {node.buffer_var.name}")
         self.close()
         self.values[node.buffer_var] = Code(name)
         self.pointers[node.buffer_var] = scalar
@@ -278,9 +279,8 @@ class Statements(Expressions):
         else:
             bits = 8 if is_packed(dtype) or found.is_bool else found.bits
             word = "i" if found.signed and not is_packed(dtype) else "u"
-            flat = memoryview(array.tobytes()).cast(
-                {8: "bB", 16: "hH", 32: "iI", 64: "qQ"}[bits][word == "u"]
-            )
+            formats: dict[int, Any] = {8: "bB", 16: "hH", 32: "iI", 64: "qQ"}
+            flat = memoryview(array.tobytes()).cast(formats[bits][word == "u"])
             kind = f"{'' if word == 'i' else 'u'}int{bits}"
             texts = [str(constant(kind, item, self.dialect)) for item in flat]
         name = self.unit.unique(self.name(node.buffer_var.name) + "_values")

@@ -103,10 +103,11 @@ class Unit:
     def helper(self, name: str, result: str, parameters: str, body: str) -> str:
         """Add a helper function once; its lines are indented here."""
         if name not in self._helpers:
-            lines = "".join(f"  {line}\n" for line in body.split("\n"))
-            self._helpers[name] = (
-                f"{self.dialect.helper}{result} {name}({parameters}) {{\n{lines}}}\n"
-            )
+            from .writer import broken
+
+            head = broken(f"{self.dialect.helper}{result} {name}({parameters}) {{")
+            lines = [piece for line in body.split("\n") for piece in broken("  " + line)]
+            self._helpers[name] = "\n".join([*head, *lines, "}", ""])
         return name
 
     def declare(self, name: str, line: str) -> None:

@@ -97,6 +97,7 @@ class Writer:
 
 
 WIDTH = 100
+_OPERATORS = (" + ", " - ", " * ", " ? ", " : ", " && ", " || ", " & ", " | ", " == ", " < ")
 
 
 def broken(text: str) -> list[str]:
@@ -107,9 +108,10 @@ def broken(text: str) -> list[str]:
     pieces = []
     rest = text
     while len(rest) > WIDTH:
-        at = max(rest.rfind(mark, len(indent) + 20, WIDTH) + len(mark) - 1 for mark in (", ", "= "))
-        operator = max(rest.rfind(mark, len(indent) + 20, WIDTH) for mark in (" + ", " - ", " * ",
-                       " ? ", " : ", " && ", " || ", " & ", " | "))  # fmt: skip
+        at = max(
+            rest.rfind(mark, len(indent) + 20, WIDTH) + len(mark) - 1 for mark in (", ", " = ")
+        )
+        operator = max(rest.rfind(mark, len(indent) + 20, WIDTH) for mark in _OPERATORS)
         at = max(at, operator)
         if at <= len(indent) + 20:
             break

@@ -8,6 +8,7 @@ from ...ir.transform import PassContext
 from ...tir.arg_table import ArgTable
 from ...tir.function import PrimFunc
 from ...tir.transform.lower_intrin import lower_intrin
+from ...tir.transform.make_packed_api import make_packed_api
 from ...tir.transform.vectorize_innermost import vectorize_innermost
 from .compile import Compiled
 from .function import write_function
@@ -37,10 +38,18 @@ class LLVMCode:
     format = "o"
 
     def __init__(
-        self, compiled: Compiled, functions: list[tuple[str, ArgTable, str]], slots: dict[str, int]
+        self,
+        compiled: Compiled,
+        functions: list[tuple[str, ArgTable, str]],
+        slots: dict[str, int],
+        unit: Unit,
+        sources: list[Any],
     ) -> None:
         self.compiled = compiled
         self.functions = functions
+        self._unit = unit
+        self._sources = sources
+        self._packed: Compiled | None = None
         self.loaded: LoadedCode | None = None
         if compiled.machine.is_host:
             self.loaded = LoadedCode(compiled, [symbol for _, _, symbol in functions], slots)
@@ -52,15 +61,30 @@ class LLVMCode:
         addresses = self.loaded.addresses
         return [(name, addresses[symbol], t.to_bytes()) for name, t, symbol in self.functions]
 
+    @property
+    def packed(self) -> Compiled:
+        """The code with functions in the classic packed form, as it is saved and shown."""
+        if self._packed is None:
+            from .packed_entry import add_packed_entries
+
+            given = [
+                (make_packed_api(source), name, table, symbol)
+                for source, (name, table, symbol) in zip(self._sources, self.functions)
+            ]
+            depth = max(func.depth for func, _, _, _ in given)
+            call_deep(depth, add_packed_entries, self._unit, given)
+            self._packed = Compiled(self._unit)
+        return self._packed
+
     def get_source(self, fmt: str = "") -> str:
         """The code as text: "ll" before LLVM's passes, "opt.ll" after them, "asm"."""
         kind = fmt or "ll"
         if kind == "ll":
-            return self.compiled.text
+            return self.packed.text
         if kind == "opt.ll":
-            return self.compiled.optimized_text()
+            return self.packed.optimized_text()
         if kind in ("asm", "s"):
-            return self.compiled.assembly()
+            return self.packed.assembly()
         raise error.ValueError_(
             f"get_source: a compiled module has no text in format {fmt!r}; expected ll, opt.ll, "
             "asm or s"
@@ -70,7 +94,7 @@ class LLVMCode:
         """Write the code to a file: "o" an object, "ll" LLVM text, "s" assembly."""
         kind = fmt or "o"
         if kind in ("o", "obj"):
-            data = self.compiled.object_code
+            data = self.packed.object_code
         elif kind in ("ll", "s", "asm"):
             data = self.get_source(kind).encode()
         else:
@@ -79,6 +103,29 @@ class LLVMCode:
             )
         with open(path, "wb") as file:
             file.write(data)
+
+    def export_library(self, module: Module, file_name: Any, **options: Any) -> Any:
+        """Write the module and its imports as a library."""
+        from ..export import export_library
+
+        return export_library(module, file_name, **options)
+
+    def function_names(self) -> list[str]:
+        """Names of the functions."""
+        return [name for name, _, _ in self.functions]
+
+    @property
+    def needs_math_library(self) -> bool:
+        """Never: the generator makes instructions of everything."""
+        return False
+
+    def write_parts(self, folder: str, stem: str, is_root: bool, source: bool) -> list[str]:
+        """Write the files that a library is linked from."""
+        import os
+
+        path = os.path.join(folder, f"{stem}.o")
+        self.save(path, "o")
+        return [path]
 
 
 def generate(mod: IRModule, target: Target | None, machine: Machine) -> tuple[Unit, list[Any]]:
@@ -98,7 +145,7 @@ def generate(mod: IRModule, target: Target | None, machine: Machine) -> tuple[Un
         # before loops are cut in two: it can still be seen what is element by element
         table = ArgTable.from_prim_func(func)
         if vectors:
-            func = vectorize_innermost(func, machine.vector_bits)
+            func = vectorize_innermost(func, machine.vectors)
         func = lower_intrin(func, machine.has_fma, contract, machine.has_rounding)
         slots = {variable: slot for slot, variable in enumerate(table.slots)}
         write_function(unit, func, name, symbol, slots)
@@ -124,7 +171,8 @@ def build(mod: IRModule, target: Target | None = None) -> Module:
     machine = machine_for(target)
     depth = max((func.depth for func in mod.functions.values()), default=0)
     unit, functions = call_deep(depth, generate, mod, target, machine)
-    code = LLVMCode(Compiled(unit), functions, _core.backend_slots())
+    sources = list(mod.functions.values())
+    code = LLVMCode(Compiled(unit), functions, _core.backend_slots(), unit, sources)
     entries = code.entries()
     module = table_module(entries, code, entry=entries[0][0] if entries else None)
     if code.loaded is not None:

@@ -43,9 +43,11 @@ _LATER = {
     "Filter": "apply",
     "InstrumentBoundCheckers": "instrument_bound_checkers",
     "LiftAttrScope": "lift_attr_scope",
+    "MakePackedAPI": "make_packed_api",
     "NarrowDataType": "narrow_data_type",
     "RemoveAssume": "small_passes",
     "RemoveStoreUndef": "small_passes",
+    "RestoreCommonSubexpr": "common_subexpr_elim",
     "SkipAssert": "small_passes",
     "VerifyMemory": "verify_memory",
 }
