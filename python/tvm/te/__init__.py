@@ -165,6 +165,7 @@ __all__ = [
     "floordiv",
     "floormod",
     "fmod",
+    "gradient",
     "hypot",
     "if_then_else",
     "indexdiv",
@@ -217,3 +218,25 @@ __all__ = [
     "truncmod",
     "var",
 ]
+
+# name -> module here and name in it, loaded when first used; None means the module itself
+_LATER: dict[str, tuple[str, str | None]] = {
+    "create_prim_func": ("create_prim_func", "create_prim_func"),
+    "extern_primfunc": ("create_prim_func", "extern_primfunc"),
+    "gradient": ("autodiff", "gradient"),
+    "hybrid": ("hybrid", None),
+}
+
+
+def __getattr__(name: str) -> object:
+    later = _LATER.get(name)
+    if later is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home, member = later
+    found: object = import_module(f"{__name__}.{home}")
+    if member is not None:
+        found = getattr(found, member)
+    globals()[name] = found
+    return found
