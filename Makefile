@@ -49,19 +49,19 @@ $(VENV)/.installed: $(SOURCES) | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.test-tools: $(VENV)/.installed
-	$(BIN)/python -m pip install -q --disable-pip-version-check ".[test]"
+	$(BIN)/python tools/install-extra.py test
 	@touch $@
 
 $(VENV)/.lint-tools: $(VENV)/.test-tools
-	$(BIN)/python -m pip install -q --disable-pip-version-check ".[lint]"
+	$(BIN)/python tools/install-extra.py lint
 	@touch $@
 
 $(VENV)/.docs-tools: $(VENV)/.test-tools
-	$(BIN)/python -m pip install -q --disable-pip-version-check ".[docs]"
+	$(BIN)/python tools/install-extra.py docs
 	@touch $@
 
 $(VENV)/.bench-tools: $(VENV)/.test-tools
-	$(BIN)/python -m pip install -q --disable-pip-version-check ".[bench]"
+	$(BIN)/python tools/install-extra.py bench
 	@touch $@
 
 clean:           ## remove what was built

@@ -5,8 +5,8 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=$(cd "$1" && pwd)
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-ASAN_OPTIONS=detect_leaks=1 "$root/tools/native-tests.sh" "$bin" address,undefined
-TSAN_OPTIONS=halt_on_error=1 "$root/tools/native-tests.sh" "$bin" thread
+"$root/tools/native-tests.sh" "$bin" address,undefined
+"$root/tools/native-tests.sh" "$bin" thread
 
 build="$root/build/asan-python"
 export PATH="$bin:$PATH"
