@@ -10,7 +10,7 @@ from tvm.te import schedule as te_schedule
 from tvm.te.parallel_reduce import parallel_reductions
 from tvm.te.schedule import Schedule
 from tvm.te.tensor import Tensor
-from tvm.tir import Buffer, PrimFunc, Var
+from tvm.tir import Block, Buffer, PrimFunc, Var
 from tvm.tir import transform as passes
 
 from .dump import begin, observed
@@ -54,6 +54,13 @@ def _lower_passes(simple_mode: bool, config: Mapping[str, Any]) -> list[Pass]:
         passes.HoistIfThenElse(),
         *added[3],
     ]
+
+
+def _block_passes(mod: IRModule) -> list[Pass]:
+    """What makes statements of blocks, for functions that have any."""
+    if not any(isinstance(f, PrimFunc) and f.kinds & Block.KIND for f in mod.functions.values()):
+        return []
+    return [passes.LowerInitBlock(), passes.ConvertBlocksToOpaque(), passes.LowerOpaqueBlock()]
 
 
 def _checks_bounds(config: Mapping[str, Any]) -> bool:
@@ -211,14 +218,16 @@ def lower(
     >>> mod = tvm.lower(te.create_schedule(B.op), [A, B])
     """
     mod = _to_module(inp, args, name, binds)
-    return _run(mod, _lower_passes(simple_mode, PassContext.current().config))
+    sequence = _lower_passes(simple_mode, PassContext.current().config)
+    return _run(mod, [*_block_passes(mod), *sequence])
 
 
 def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     """As `lower`; reads that provably leave their tensor are refused."""
     mod = _to_module(inp, args, name, binds)
     verify = passes.VerifyBounds()
-    return _run(mod, [verify, *_lower_passes(False, PassContext.current().config)])
+    sequence = _lower_passes(False, PassContext.current().config)
+    return _run(mod, [*_block_passes(mod), verify, *sequence])
 
 
 def build(

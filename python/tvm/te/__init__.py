@@ -221,8 +221,8 @@ __all__ = [
 
 # name -> module here and name in it, loaded when first used; None means the module itself
 _LATER: dict[str, tuple[str, str | None]] = {
-    "create_prim_func": ("create_prim_func", "create_prim_func"),
-    "extern_primfunc": ("create_prim_func", "extern_primfunc"),
+    "create_prim_func": ("to_blocks", "create_prim_func"),
+    "extern_primfunc": ("to_blocks", "extern_primfunc"),
     "gradient": ("autodiff", "gradient"),
     "hybrid": ("hybrid", None),
 }

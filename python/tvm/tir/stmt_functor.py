@@ -178,6 +178,13 @@ class _Substitute(StmtExprMutator):
             return made
         return _stmt.BufferStore(buffer, made.value, made.indices)
 
+    def visit_buffer_realize_(self, op: Any) -> Any:
+        made = super().visit_buffer_realize_(op)
+        buffer = self._buffer(made.buffer)
+        if buffer is made.buffer:
+            return made
+        return _stmt.BufferRealize(buffer, made.bounds, made.condition, made.body)
+
     def visit_decl_buffer_(self, op: Any) -> Any:
         made = super().visit_decl_buffer_(op)
         buffer = self._buffer(made.buffer)
