@@ -218,16 +218,19 @@ def lower(
     >>> mod = tvm.lower(te.create_schedule(B.op), [A, B])
     """
     mod = _to_module(inp, args, name, binds)
-    sequence = _lower_passes(simple_mode, PassContext.current().config)
-    return _run(mod, [*_block_passes(mod), *sequence])
+    config = PassContext.current().config
+    names = [] if config.get("tir.disable_cse_tir") else [passes.CommonSubexprElimTIR()]
+    return _run(mod, [*_block_passes(mod), *_lower_passes(simple_mode, config), *names])
 
 
 def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     """As `lower`; reads that provably leave their tensor are refused."""
     mod = _to_module(inp, args, name, binds)
-    verify = passes.VerifyBounds()
-    sequence = _lower_passes(False, PassContext.current().config)
-    return _run(mod, [*_block_passes(mod), verify, *sequence])
+    # code generators find common expressions themselves, and vectors need positions whole
+    before = [passes.RestoreCommonSubexpr(), passes.VerifyBounds()]
+    if isinstance(inp, Schedule):
+        del before[0]
+    return _run(mod, [*_block_passes(mod), *before, *_lower_passes(False, PassContext.current().config)])
 
 
 def build(

@@ -15,7 +15,7 @@ from tvm.ir.transform import PassInfo
 from tvm.tir import IntImm, PrimFunc, Var
 from tvm.tir.stmt_functor import StmtExprMutator, StmtExprVisitor
 
-from .function_pass import PrimFuncPass
+from .function_pass import PrimFuncPass, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ _KINDS = (*_BINARY, tir.Cast)
 _MEMORY = (tir.BufferLoad.KIND | tir.ProducerLoad.KIND | tir.Call.KIND | tir.Let.KIND) & ~1
 _VECTORS = tir.Ramp.KIND | tir.Broadcast.KIND | tir.Shuffle.KIND
 _UNFIT = _MEMORY | _VECTORS
+
+# the names that classic programs look for
+PREFIX = "cse_var_"
+DATA = tir.expr.DATA
 
 # the scopes around a place, outermost first
 Chain = tuple[int, ...]
@@ -237,7 +241,7 @@ class _Replace(StmtExprMutator, _Scopes):
             # parts of it that have names are bound before
             values.append(super().visit_expr(use.expr))
             self.names += 1
-            use.var = Var(f"cse_var_{self.names}", use.expr.dtype)
+            use.var = Var(f"{PREFIX}{self.names}", use.expr.dtype)
         stmt = self.visit(stmt)
         for use, value in zip(reversed(uses), reversed(values)):
             stmt = tir.LetStmt(use.var, value, stmt)
@@ -329,4 +333,35 @@ def CommonSubexprElimTIR(
     return PrimFuncPass(run, PassInfo(0, "tir.CommonSubexprElimTIR"))
 
 
-__all__ = ["CommonSubexprElimTIR", "eliminate_common_subexpressions"]
+class _Restore(StmtExprMutator):
+    def __init__(self) -> None:
+        self.values: dict[Var, Any] = {}
+
+    def visit_var_(self, op: Any) -> Any:
+        return self.values.get(op, op)
+
+    def visit_let_stmt_(self, op: Any) -> Any:
+        if not op.var.name.startswith(PREFIX) or op.value.kinds & DATA:
+            return super().visit_let_stmt_(op)
+        self.values[op.var] = self.visit(op.value)
+        return self.visit(op.body)
+
+
+def restore_common_subexpressions(func: PrimFunc) -> PrimFunc:
+    """Put named expressions back where they are used, as before `CommonSubexprElimTIR`.
+
+    Code generators find what is common themselves, and other passes want to see positions whole.
+    """
+    if not func.body.kinds & tir.LetStmt.KIND:
+        return func
+    return func.with_body(_Restore()(func.body))
+
+
+RestoreCommonSubexpr = named("RestoreCommonSubexpr", restore_common_subexpressions)
+
+__all__ = [
+    "CommonSubexprElimTIR",
+    "RestoreCommonSubexpr",
+    "eliminate_common_subexpressions",
+    "restore_common_subexpressions",
+]
