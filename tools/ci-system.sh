@@ -4,4 +4,6 @@ set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends \
-  g++ make python3-venv python3-dev ninja-build valgrind >/dev/null
+  g++ make python3-venv python3-dev ninja-build valgrind \
+  qemu-user lld gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu \
+  libc6-dev-riscv64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross >/dev/null

@@ -42,7 +42,7 @@ class Compiled:
         finally:
             module.close()
         self.undefined = undefined_symbols(self.object_code)
-        strange = sorted(self.undefined - ALLOWED - unit.foreign)
+        strange = sorted(self.undefined - ALLOWED - self.machine.divisions - unit.foreign)
         if strange:
             raise error.InternalError(
                 f"the compiled module calls {', '.join(strange)} of the C library; generated code "

@@ -105,7 +105,9 @@ class FunctionWriter(Statements):
         """Move a loop into a function of its own, which the runtime calls once a task."""
         name = self.unit.unique("__tvm_parallel_lambda")
         inner = FunctionWriter(self.unit, self.function_name, self.pointers, self)
-        place = inner.at_entry("getelementptr inbounds i8, ptr %env, i64 8")
+        place = inner.at_entry(
+            f"getelementptr inbounds i8, ptr %env, i64 {self.machine.pointer_bits // 8}"
+        )
         tasks32 = inner.at_entry(f"load i32, ptr {place}, align 4", "tasks")
         tasks = inner.at_entry(f"sext i32 {tasks32} to i64")
         task = inner.at_entry("sext i32 %task to i64")

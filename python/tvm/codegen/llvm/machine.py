@@ -65,12 +65,23 @@ class Machine:
         x86 = self.arch in ("x86_64", "i686", "i386", "amd64")
         # A 64-bit Arm always has both in its vector unit; elsewhere the features tell.
         arm64 = self.arch in ("aarch64", "arm64")
-        self.has_fma = arm64 or (x86 and "fma" in features) or self.arch.startswith("riscv")
+        riscv = self.arch.startswith("riscv")
+        self.has_fma = arm64 or (x86 and "fma" in features) or (riscv and {"f", "d"} <= features)
         self.has_f16c = arm64 or (x86 and "f16c" in features)
         self.has_rounding = arm64 or (x86 and "sse4.1" in features) or self.arch == "wasm32"
         self.has_gather = x86 and "avx512f" in features
         self.has_masked = x86 and "avx2" in features
-        self.pointer_bits = 32 if self.arch in ("wasm32", "i686", "i386", "arm", "thumb") else 64
+        # the compilers' own library, linked into everything, divides for Arm's 32-bit processors
+        self.divisions = (
+            _DIVISIONS if self.arch.startswith(("arm", "thumb")) and not arm64 else (frozenset())
+        )
+        # WebAssembly has no thread pool: parallel loops run in order there
+        self.has_threads = self.arch not in ("wasm32", "wasm64")
+        # the calling convention that Linux distributions use
+        self.abi = ""
+        if riscv and "d" in features:
+            self.abi = "lp64d" if self.arch.startswith("riscv64") else "ilp32d"
+        self.pointer_bits = 32 if is_32_bit(self.arch) else 64
         if x86:
             self.vector_bits = 512 if "avx512f" in features else 256 if "avx" in features else 128
         else:
@@ -104,9 +115,17 @@ class Machine:
                 reloc="pic",
                 codemodel="default",
                 jit=jit,
+                abiname=self.abi,
             )
             self._targets[key] = found
         return found
+
+
+def is_32_bit(arch: str) -> bool:
+    """Whether pointers have 32 bits on an architecture, named as in a triple."""
+    return arch in ("wasm32", "i386", "i486", "i586", "i686", "riscv32") or (
+        arch.startswith(("arm", "thumb")) and not arch.startswith("arm64")
+    )
 
 
 # What a core keeps of a large shared cache, in a machine of several tenants, at most.
@@ -125,6 +144,20 @@ def cache_bytes() -> int:
         return min(int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1], 0), share)
     except (OSError, ValueError):
         return share
+
+
+def complete_triple(triple: str) -> str:
+    """A triple with its vendor, which the usual spelling of three parts leaves out.
+
+    Examples
+    --------
+    >>> complete_triple("aarch64-linux-gnu")
+    'aarch64-unknown-linux-gnu'
+    """
+    parts = triple.split("-")
+    if len(parts) > 1 and parts[1] in ("linux", "none", "windows", "freebsd", "wasi"):
+        parts.insert(1, "unknown")
+    return "-".join(parts)
 
 
 def machine_for(target: Target | None) -> Machine:
@@ -154,6 +187,7 @@ def _make(triple: str, cpu: str, attributes: tuple[str, ...]) -> Machine:
     wanted = frozenset(name[1:] for name in attributes if name.startswith("+"))
     refused = frozenset(name[1:] for name in attributes if name.startswith("-"))
     process = llvm.get_process_triple()
+    triple = complete_triple(triple)
     host = not triple or triple.split("-")[0] == process.split("-")[0]
     if not triple:
         triple = process
@@ -168,6 +202,9 @@ def _make(triple: str, cpu: str, attributes: tuple[str, ...]) -> Machine:
     if not host:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
+        if not cpu and not attributes:
+            # what every system of that kind has, though LLVM's plainest processor has less
+            wanted = _USUAL.get(triple.split("-")[0], wanted)
     try:
         llvm.Target.from_triple(triple)
     except RuntimeError as cause:
@@ -190,6 +227,17 @@ def _make(triple: str, cpu: str, attributes: tuple[str, ...]) -> Machine:
         else:
             wanted |= extra
     return Machine(triple, cpu, wanted, refused, runs)
+
+
+_DIVISIONS = frozenset(
+    f"__aeabi_{name}" for name in ("idiv", "uidiv", "idivmod", "uidivmod", "ldivmod", "uldivmod")
+)
+_USUAL = {
+    "riscv64": frozenset("mafdc"),
+    "armv7a": frozenset(("neon", "vfp4")),
+    "armv7": frozenset(("neon", "vfp4")),
+    "wasm32": frozenset(("simd128",)),
+}
 
 
 def _features_of_level(cpu: str) -> frozenset[str]:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 INT, FLOAT, HANDLE, DLTENSOR, STRING = 0, 2, 3, 7, 11
 _CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
 _FP8_CODES = {"e4m3_float8": 6, "e5m2_float8": 7}
-# sizes of a DLTensor and offsets in it
 _TENSOR_BYTES = 48
-_DATA, _DEVICE, _NDIM, _DTYPE, _SHAPE, _STRIDES, _OFFSET = 0, 8, 16, 20, 24, 32, 40
+# offsets of a DLTensor's data, device, ndim, dtype, shape, strides and byte_offset, by the bits of
+# a pointer
+_OFFSETS = {64: (0, 8, 16, 20, 24, 32, 40), 32: (0, 4, 12, 16, 20, 24, 32)}
 
 
 def call_packed(self: Statements, node: Any) -> str:
@@ -127,16 +128,17 @@ def _tensor(self: Statements, node: Any) -> str:
         scaled = self.pure(f"mul nsw i64 {self.whole((base, number))}, {size}")
         start = self.pure(f"ashr i64 {scaled}, 3")
     rank = _rank(shape, ndim)
-    for kind, value, where in (
-        ("ptr", self.value(data), _DATA),
+    fields = (
+        ("ptr", self.value(data)),
         # device (1, 0): the CPU
-        ("i64", "1", _DEVICE),
-        ("i32", str(rank), _NDIM),
-        ("i32", str(dtype), _DTYPE),
-        ("ptr", _row(self, shape), _SHAPE),
-        ("ptr", _row(self, strides), _STRIDES),
-        ("i64", start, _OFFSET),
-    ):
+        ("i64", "1"),
+        ("i32", str(rank)),
+        ("i32", str(dtype)),
+        ("ptr", _row(self, shape)),
+        ("ptr", _row(self, strides)),
+        ("i64", start),
+    )
+    for (kind, value), where in zip(fields, _OFFSETS[self.machine.pointer_bits]):
         self.do(f"store {kind} {value}, ptr {_at(self, pointer, where)}, align 4")
     return pointer
 

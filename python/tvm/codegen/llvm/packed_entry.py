@@ -29,8 +29,12 @@ ALIGNMENT_MARK = "__tvm_element_alignment__"
 SLOT_TYPES.setdefault("__TVMBackendExplainCall", "i32 (ptr, i64, ptr, ptr, i32)")
 SLOT_TYPES.setdefault("__TVMBackendIsReadOnly", "i32 (ptr)")
 
-# offsets in a DLTensor, by the numbers that `tvm_struct_get` knows its fields by
-_OFFSETS = {1: 0, 2: 24, 3: 32, 4: 16, 5: 20, 6: 21, 7: 22, 8: 40, 9: 12, 10: 8}
+# offsets in a DLTensor, by the numbers that `tvm_struct_get` knows its fields by; with pointers of
+# 64 and of 32 bits
+_OFFSETS = {
+    64: {1: 0, 2: 24, 3: 32, 4: 16, 5: 20, 6: 21, 7: 22, 8: 40, 9: 12, 10: 8},
+    32: {1: 0, 2: 20, 3: 24, 4: 12, 5: 16, 6: 17, 7: 18, 8: 32, 9: 8, 10: 4},
+}
 
 _REFUSE = """\
 define internal i32 @__tvm_refuse(ptr %text, ptr %table, i64 %size, ptr %args, ptr %tags, i32 %n)
@@ -56,7 +60,9 @@ done:
 
 def _struct_get(self: Expressions, node: Any) -> str:
     handle, index, kind = node.args
-    offset = 8 * index.value if kind.value == VALUE else _OFFSETS[kind.value]
+    offset = (
+        8 * index.value if kind.value == VALUE else _OFFSETS[self.machine.pointer_bits][kind.value]
+    )
     pointer = self.value(handle)
     if offset:
         pointer = self.pure(f"getelementptr inbounds i8, ptr {pointer}, i64 {offset}")

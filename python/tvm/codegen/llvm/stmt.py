@@ -264,7 +264,8 @@ class Statements(Expressions):
         if type(node.min) is _expr.IntImm and node.min.value >= 0 or self.is_nonnegative(node.min):
             self.nonnegative.add(loop_var)
         known = extent[1] if not extent[0] else None
-        if kind == _stmt.ForKind.PARALLEL and known != 1 and not self.is_parallel:
+        threads = self.machine.has_threads and not self.is_parallel
+        if kind == _stmt.ForKind.PARALLEL and known != 1 and threads:
             self.parallel(node, begin, extent)
             return
         if kind == _stmt.ForKind.THREAD_BINDING:

@@ -149,6 +149,8 @@ class Unit:
 
 def quote(name: str) -> str:
     """`name` as a global symbol's name in LLVM text."""
-    if name.replace("_", "a").replace(".", "a").replace("$", "a").isalnum() and name.isascii():
+    plain = name.replace("_", "a").replace(".", "a").replace("$", "a").isalnum() and name.isascii()
+    # a name that begins with a digit would be a number
+    if plain and not name[0].isdigit():
         return name
     return '"' + "".join(c if c.isalnum() or c in "_. " else f"\\{ord(c):02X}" for c in name) + '"'
