@@ -230,7 +230,8 @@ def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     before = [passes.RestoreCommonSubexpr(), passes.VerifyBounds()]
     if isinstance(inp, Schedule):
         del before[0]
-    return _run(mod, [*_block_passes(mod), *before, *_lower_passes(False, PassContext.current().config)])
+    config = PassContext.current().config
+    return _run(mod, [*_block_passes(mod), *before, *_lower_passes(False, config)])
 
 
 def build(

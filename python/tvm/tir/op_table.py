@@ -17,7 +17,7 @@ vscale get_active_lane_mask dp4a
 
 _READS = """
 TVMBackendAnyListSetPackedArg anylist_getitem lookup_param ptx_ldmatrix texture2d_load
-tvm_access_ptr tvm_context_id tvm_load_matrix_sync tvm_struct_get
+tvm_access_ptr tvm_context_id tvm_load_matrix_sync tvm_struct_get tvm_thread_context
 """
 
 _OPAQUE = """

@@ -132,9 +132,47 @@ class _Scopes:
         return result
 
 
+def _defined_twice(body: Any) -> set[Var]:
+    """Variables with several definitions, a thread axis of two kernels for instance."""
+    seen: set[Var] = set()
+    twice: set[Var] = set()
+
+    def look(node: Any) -> None:
+        var = None
+        if type(node) is tir.For:
+            var = node.loop_var
+        elif type(node) is tir.LetStmt:
+            var = node.var
+        elif type(node) is tir.AttrStmt:
+            var = getattr(node.node, "var", None)
+        if var is not None:
+            (twice if var in seen else seen).add(var)
+
+    _EachStatement(look)(body)
+    return twice
+
+
+class _EachStatement(StmtExprVisitor):
+    def __init__(self, look: Callable[[Any], None]) -> None:
+        self.look = look
+
+    def visit_for_(self, op: Any) -> None:
+        self.look(op)
+        super().visit_for_(op)
+
+    def visit_let_stmt_(self, op: Any) -> None:
+        self.look(op)
+        super().visit_let_stmt_(op)
+
+    def visit_attr_stmt_(self, op: Any) -> None:
+        self.look(op)
+        super().visit_attr_stmt_(op)
+
+
 class _Collect(StmtExprVisitor, _Scopes):
-    def __init__(self, keys: _Keys) -> None:
+    def __init__(self, keys: _Keys, unfit: set[Var]) -> None:
         self.keys = keys
+        self.unfit = unfit
         self.depth: dict[Var, int] = {}
         self.start()
 
@@ -166,7 +204,8 @@ class _Collect(StmtExprVisitor, _Scopes):
 
     def _define(self, var: Var, body: Any) -> None:
         def run() -> None:
-            self.depth[var] = len(self.chain)
+            if var not in self.unfit:
+                self.depth[var] = len(self.chain)
             self.visit(body)
 
         self.inside(run)
@@ -296,7 +335,7 @@ class _Replace(StmtExprMutator, _Scopes):
 def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:
     """Compute expressions that occur more than once only once."""
     keys = _Keys()
-    collect = _Collect(keys)
+    collect = _Collect(keys, _defined_twice(func.body))
     for param in func.params:
         collect.depth[param] = 0
     for buffer in func.buffer_map.values():

@@ -122,3 +122,17 @@ def test_after_each_other():
     interpret(mod["main"], a, b)
     interpret(again["main"], a, c)
     np.testing.assert_array_equal(b, c)
+
+
+def test_variables_of_several_loops():
+    """One variable may belong to two loops; nothing of it holds outside of them."""
+    A = tir.decl_buffer((64,), "int32", "A")
+    i = tir.Var("i")
+    one = tir.For(i, 0, 4, 0, store(A, i * 4 + 1, i * 4 + 1))
+    two = tir.For(i, 4, 4, 0, store(A, i * 4 + 1, i))
+    mod = tvm.IRModule({"main": tir.PrimFunc([A], tir.SeqStmt([one, two]))})
+    out = eliminated(mod)
+    a, b = np.zeros(64, "int32"), np.zeros(64, "int32")
+    interpret(mod["main"], a)
+    interpret(out["main"], b)
+    np.testing.assert_array_equal(a, b)
