@@ -30,11 +30,29 @@ def begin(mod: IRModule) -> None:
         record("schedule_ops", str(mod))
 
 
+def _peak(name: str, mod: IRModule) -> str:
+    """What the temporaries need, after storage was decided."""
+    if name != "StorageRewrite":
+        return ""
+    from tvm.error import ValueError_
+    from tvm.tir import PrimFunc
+    from tvm.tir.analysis import peak_memory
+
+    lines = []
+    for var, func in mod.functions.items():
+        if isinstance(func, PrimFunc):
+            try:
+                lines.append(f"\n# {var.name_hint}: temporaries need {peak_memory(func)} bytes")
+            except ValueError_:
+                lines.append(f"\n# {var.name_hint}: what temporaries need depends on sizes")
+    return "".join(lines)
+
+
 def observed(item: Pass, mod: IRModule) -> IRModule:
     """Run a pass and write its result; a pass that changed nothing writes ``(unchanged)``."""
     out = item(mod)
     if _folder:
         short = item.info.name.rpartition(".")[2]
         name = "".join("_" + c.lower() if c.isupper() else c for c in short).lstrip("_")
-        record(name, "(unchanged)" if out is mod else str(out))
+        record(name, "(unchanged)" if out is mod else str(out) + _peak(short, out))
     return out

@@ -68,3 +68,19 @@ def test_dumps(tmp_path):
     assert "likely" in files["storage_flatten.txt"]
     assert files["simplify.txt"] == "(unchanged)\n"
     assert "likely" not in files["loop_partition.txt"]
+
+
+def test_dump_says_what_temporaries_need(tmp_path):
+    code = (
+        "import tvm\n"
+        "from tvm import te\n"
+        "A = te.placeholder((100,), name='A')\n"
+        "T = A\n"
+        "for k in range(4):\n"
+        "    T = te.compute((100,), lambda i, T=T: T[99 - i] + 1.0, name=f'T{k}')\n"
+        "tvm.lower(te.create_schedule(T.op), [A, T])\n"
+    )
+    env = {**os.environ, "TVM_DUMP_IR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True)
+    (path,) = tmp_path.glob("*_storage_rewrite.txt")
+    assert path.read_text().endswith("# main: temporaries need 800 bytes\n")

@@ -43,7 +43,8 @@ def test_bind(golden):
         s[stage].bind(inner, tx)
     mod = tvm.lower(s, [A, B])
     golden("bind", mod)
-    assert sorted(attrs(mod, "thread_extent")) == [("blockIdx.x", 4)] * 2 + [("threadIdx.x", 16)] * 2
+    wanted = [("blockIdx.x", 4)] * 2 + [("threadIdx.x", 16)] * 2
+    assert sorted(attrs(mod, "thread_extent")) == wanted
     np.testing.assert_allclose(result(s, [A, B], A64), WANT)
     assert s[B].iter_var_attrs[s[B].leaf_iter_vars[0]].bind_thread is bx
 
