@@ -76,8 +76,8 @@ class LLVMCode:
             self._packed = Compiled(self._unit)
         return self._packed
 
-    def get_source(self, fmt: str = "") -> str:
-        """The code as text: "ll" before LLVM's passes, "opt.ll" after them, "asm"."""
+    def get_source(self, fmt: str = "") -> str | bytes:
+        """The code: "ll" before LLVM's passes, "opt.ll" after them, "asm", "obj" as bytes."""
         kind = fmt or "ll"
         if kind == "ll":
             return self.packed.text
@@ -85,9 +85,11 @@ class LLVMCode:
             return self.packed.optimized_text()
         if kind in ("asm", "s"):
             return self.packed.assembly()
+        if kind in ("obj", "o"):
+            return self.packed.object_code
         raise error.ValueError_(
             f"get_source: a compiled module has no text in format {fmt!r}; expected ll, opt.ll, "
-            "asm or s"
+            "asm, s or obj"
         )
 
     def save(self, path: str, fmt: str = "") -> None:
@@ -96,7 +98,7 @@ class LLVMCode:
         if kind in ("o", "obj"):
             data = self.packed.object_code
         elif kind in ("ll", "s", "asm"):
-            data = self.get_source(kind).encode()
+            data = str(self.get_source(kind)).encode()
         else:
             raise error.ValueError_(
                 f"save: a compiled module has no format {fmt!r}; expected o, ll or s"

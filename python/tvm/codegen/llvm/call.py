@@ -322,6 +322,7 @@ def _fmod(self: Expressions, node: Any) -> str:
 
 RULES: dict[str, Any] = {
     "tir.tvm_call_packed": call_packed,
+    "tir.tvm_call_cpacked": call_packed,
     "tir.fmod": _fmod,
     "tir.sqrt": _real("sqrt"),
     "tir.fabs": _real("fabs"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ... import error
-from .machine import Machine
+from ..._ffi.libinfo import __version__
+from . import disk_cache
+from .machine import Machine, llvmlite_version
 from .objects import undefined_symbols
 from .unit import Unit
 
@@ -36,11 +38,7 @@ class Compiled:
         # Explicit vectors need no more than their temporaries in registers.
         self.optimize = unit.wants_loop_passes if optimize is None else optimize
         self._has_temporaries = unit.has_temporaries
-        module = self._module()
-        try:
-            self.object_code: bytes = self.machine.target_machine(2).emit_object(module)
-        finally:
-            module.close()
+        self.object_code: bytes = self._object()
         self.undefined = undefined_symbols(self.object_code)
         strange = sorted(self.undefined - ALLOWED - self.machine.divisions - unit.foreign)
         if strange:
@@ -51,6 +49,32 @@ class Compiled:
         missing = sorted(self.undefined & unit.foreign)
         if missing:
             self._refuse_foreign(missing)
+
+    def _object(self) -> bytes:
+        """The object file: from the cache on disk if there is one and it is there."""
+        path = disk_cache.folder()
+        if path is None:
+            return self._emit()
+        llvm = self.machine.llvm
+        key = disk_cache.key_of(
+            self.text,
+            *self._imported,
+            f"{int(self.optimize)}{int(self._has_temporaries)} {self.machine.abi}",
+            f"{self.machine.triple} {self.machine.cpu} {self.machine.feature_text}",
+            f"{__version__} {llvmlite_version()} {llvm.llvm_version_info}",
+        )
+        found = disk_cache.load(path, key)
+        if found is None:
+            found = self._emit()
+            disk_cache.store(path, key, found)
+        return found
+
+    def _emit(self) -> bytes:
+        module = self._module()
+        try:
+            return bytes(self.machine.target_machine(2).emit_object(module))
+        finally:
+            module.close()
 
     def _refuse_foreign(self, missing: list[str]) -> None:
         raise error.ValueError_(

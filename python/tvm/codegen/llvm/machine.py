@@ -35,6 +35,13 @@ def _llvm() -> Any:
     return llvm
 
 
+def llvmlite_version() -> str:
+    """The version of llvmlite."""
+    import llvmlite
+
+    return str(llvmlite.__version__)
+
+
 class Machine:
     """A processor: triple, name, features, and what the generator wants to know of it.
 
