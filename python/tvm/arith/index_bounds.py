@@ -40,8 +40,15 @@ class IndexBounds:
 
     def _extreme(self, poly: Poly, greatest: bool) -> int | None:
         direct = self._sum(poly, greatest)
-        if direct is not None or not self.ranges:
+        if not self.ranges:
             return direct
+        if direct is not None:
+            if not self._linked(poly):
+                return direct
+            other = self._sum(self._eliminate(poly, greatest), greatest)
+            if other is None:
+                return direct
+            return min(direct, other) if greatest else max(direct, other)
         limit = self._eliminate(poly, greatest)
         found = self._sum(limit, greatest)
         if found is None:
@@ -49,6 +56,22 @@ class IndexBounds:
             if expanded is not limit:
                 found = self._sum(self._eliminate(expanded, greatest), greatest)
         return found
+
+    def _linked(self, poly: Poly) -> bool:
+        """Whether the range of one variable depends on another, so that both move together."""
+        if len(poly) < 2:
+            return False
+        for mono in poly:
+            for key in mono:
+                found = self.ranges.get(key)
+                if found is None:
+                    continue
+                low, high = found
+                if (low and (len(low) > 1 or () not in low)) or (
+                    high and (len(high) > 1 or () not in high)
+                ):
+                    return True
+        return False
 
     def _expand_quotients(self, poly: Poly) -> Poly:
         """c * (x // c) becomes x - x % c."""

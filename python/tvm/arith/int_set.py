@@ -46,8 +46,16 @@ class IntSet(Object):
     def vector(vec: Any) -> IntervalSet:
         """All lanes of a vector."""
         if isinstance(vec, tir.Ramp):
-            last = vec.base + vec.stride * (vec.lanes - 1)
-            return IntervalSet(vec.base, last)
+            from .analyzer import Analyzer
+
+            analyzer = Analyzer()
+            first = vec.base
+            last = analyzer.simplify(vec.base + vec.stride * (vec.lanes - 1))
+            if analyzer.can_prove(vec.stride >= 0):
+                return IntervalSet(first, last)
+            if analyzer.can_prove(vec.stride <= 0):
+                return IntervalSet(last, first)
+            return IntervalSet(tir.op.min(first, last), tir.op.max(first, last))
         if isinstance(vec, tir.Broadcast):
             return IntervalSet(vec.value, vec.value)
         return IntervalSet(vec, vec)
@@ -104,20 +112,50 @@ def evaluate(analyzer: Analyzer, expr: Any, dom_map: Any) -> IntervalSet:
 
 
 def union_lower_bound(int_sets: Any) -> IntervalSet:
-    """An interval that every one of the given sets' union is known to hold at least."""
+    """An interval all of whose values are in one of the sets at least.
+
+    It is as long as can be made by joining to the first set those of which it is known that they
+    leave no gap.
+    """
     sets = [_of(item) for item in int_sets]
-    if len(sets) == 1:
-        return sets[0]
+    sets = [item for item in sets if not item.is_nothing()]
+    if not sets:
+        return IntervalSet(_POS_INF, _NEG_INF)
     from .analyzer import Analyzer
 
     analyzer = Analyzer()
-    best = sets[0]
-    for item in sets[1:]:
-        if analyzer.can_prove(item.min_value <= best.max_value + 1) and analyzer.can_prove(
-            best.min_value <= item.max_value + 1
-        ):
-            best = IntervalSet(
-                analyzer.simplify(tir.op.min(best.min_value, item.min_value)),
-                analyzer.simplify(tir.op.max(best.max_value, item.max_value)),
-            )
+    best, left = sets[0], sets[1:]
+    changed = True
+    while changed:
+        changed = False
+        for item in left:
+            if _reaches(analyzer, item, best) and _reaches(analyzer, best, item):
+                best = IntervalSet(
+                    _lesser(analyzer, best.min_value, item.min_value, True),
+                    _lesser(analyzer, best.max_value, item.max_value, False),
+                )
+                left.remove(item)
+                changed = True
+                break
     return best
+
+
+def _infinite(limit: Any) -> bool:
+    return limit is _POS_INF or limit is _NEG_INF
+
+
+def _reaches(analyzer: Analyzer, a: IntervalSet, b: IntervalSet) -> bool:
+    """Whether `a` begins before or just where `b` ends."""
+    if a.min_value is _NEG_INF or b.max_value is _POS_INF:
+        return True
+    if _infinite(a.min_value) or _infinite(b.max_value):
+        return False
+    return analyzer.can_prove(a.min_value <= b.max_value + 1)
+
+
+def _lesser(analyzer: Analyzer, x: Any, y: Any, least: bool) -> Any:
+    """The lesser (or greater) limit."""
+    infinite = _NEG_INF if least else _POS_INF
+    if x is infinite or y is infinite:
+        return infinite
+    return analyzer.simplify(tir.op.min(x, y) if least else tir.op.max(x, y))

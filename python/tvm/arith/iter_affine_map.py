@@ -71,8 +71,8 @@ class IterMapResult(Node):
 def _analyzer_of(input_iters: Any) -> tuple[Analyzer, dict[Any, Range]]:
     iters = {}
     analyzer = Analyzer()
-    for var, dom in dict(input_iters).items():
-        var = getattr(var, "var", var)
+    for key, dom in dict(input_iters).items():
+        var: Any = getattr(key, "var", key)
         iters[var] = dom if isinstance(dom, Range) else Range(0, as_expr(dom))
         analyzer.bind(var, iters[var])
     for dom in iters.values():

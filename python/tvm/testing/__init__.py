@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from .expressions import assert_prim_expr_equal as assert_prim_expr_equal
+from .expressions import check_bool_expr_is_true as check_bool_expr_is_true
+from .expressions import (
+    check_int_constraints_trans_consistency as check_int_constraints_trans_consistency,
+)
 from .params import fixture as fixture
 from .params import parameter as parameter
 from .params import parameters as parameters
@@ -39,6 +44,7 @@ from .targets import requires_x86_vnni as requires_x86_vnni
 from .targets import skip_if_32bit as skip_if_32bit
 from .targets import skip_if_wheel_test as skip_if_wheel_test
 from .targets import uses_gpu as uses_gpu
+from .transforms import CompareBeforeAfter as CompareBeforeAfter
 from .utils import assert_allclose as assert_allclose
 from .utils import check_numerical_grads as check_numerical_grads
 from .utils import identity_after as identity_after

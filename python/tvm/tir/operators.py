@@ -422,12 +422,14 @@ def _swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _astype(self: Any, dtype: Any, span: object = None) -> PrimExpr:
     """The value in another type, converted as `cast` does."""
-    return cast(self, dtype)
+    made: PrimExpr = cast(self, dtype)
+    return made
 
 
 def _equal(self: Any, other: Any, span: object = None) -> PrimExpr:
     """The comparison of two values, element by element; `==` in Python makes the same."""
-    return equal(self, other)
+    made: PrimExpr = equal(self, other)
+    return made
 
 
 def install(cls: Any) -> None:
