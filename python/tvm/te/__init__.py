@@ -89,6 +89,7 @@ from tvm.tir import (
 
 from . import operation, schedule, tensor
 from .extern_op import ExternOp, extern
+from .hybrid_op import HybridOp
 from .operation import (
     ComputeOp,
     Operation,
@@ -117,6 +118,7 @@ __all__ = [
     "ComputeOp",
     "ExternOp",
     "Fuse",
+    "HybridOp",
     "Operation",
     "PlaceholderOp",
     "ScanOp",

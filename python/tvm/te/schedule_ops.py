@@ -16,6 +16,7 @@ from tvm.tir import ForKind, IntImm, IterVar, PrimExpr, Reduce, Var, stmt_functo
 
 from .bounds import BoundInference
 from .extern_op import ExternOp
+from .hybrid_op import HybridOp, scheduled_body
 from .operation import ComputeOp
 from .relations import Split
 from .scan_op import ScanOp
@@ -142,7 +143,13 @@ class _Builder:
     def _produce(self, stage: Stage) -> Stmt:
         op = stage.op
         if isinstance(op, ExternOp):
-            return _bind_buffers(op)
+            for (place, _), inside in self.attached.items():
+                if place is stage:
+                    raise ScheduleError(
+                        f"stage {inside[0].name}: compute_at {stage.name}: nothing can be computed "
+                        "inside a body that the program wrote itself"
+                    )
+            return _bind_buffers(op, stage)
         nest = _Nest(self, stage)
         if isinstance(op, ScanOp):
             return nest.scan(op)
@@ -523,9 +530,9 @@ class _Nest:
         return _substitute_stmt(body, self.replaced)
 
 
-def _bind_buffers(op: ExternOp) -> Stmt:
+def _bind_buffers(op: ExternOp, stage: Stage) -> Stmt:
     """The body of an extern operation; its buffers stand for its tensors."""
-    body = op.body
+    body = scheduled_body(stage, op) if isinstance(op, HybridOp) else op.body
     pairs = [(op.output(k), buffer) for k, buffer in enumerate(op.output_placeholders)]
     pairs += list(zip(op.inputs, op.input_placeholders))
     for tensor, buffer in reversed(pairs):
