@@ -71,7 +71,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "build": ("tvm.driver.build_module", "build"),
     "lower": ("tvm.driver.build_module", "lower"),
     "IRModule": ("tvm.ir.module", "IRModule"),
-    "GenericFunc": ("tvm.target.generic_func", "GenericFunc"),
+    "GenericFunc": ("tvm.target.generic", "GenericFunc"),
 }
 
 

@@ -318,6 +318,78 @@ class Target:
         canon = Target(target, target_host)
         return canon, canon.host
 
+    @staticmethod
+    def canon_multi_target(multi_targets: Any) -> list[Target] | None:
+        """One target, or several, as a list of Targets; None stays None."""
+        if multi_targets is None:
+            return None
+        if isinstance(multi_targets, dict) and "kind" not in multi_targets:
+            return [Target(item) for item in multi_targets.values()]
+        if isinstance(multi_targets, (list, tuple)):
+            return [Target(item) for item in multi_targets]
+        return [Target(multi_targets)]
+
+    @staticmethod
+    def canon_multi_target_and_host(target: Any, target_host: Any = None) -> list[Target]:
+        """One target, or several, as a list of Targets that carry the host."""
+        found = Target.canon_multi_target(target)
+        if found is None:
+            raise ValueError_("canon_multi_target_and_host: expected a target, but got None")
+        return found if target_host is None else [item.with_host(target_host) for item in found]
+
+    @staticmethod
+    def canon_target_map_and_host(
+        target_map: dict[Any, Any], target_host: Any = None
+    ) -> tuple[dict[Target, Any], Target | None]:
+        """A dict with targets as keys, each with the host, and the host."""
+        host = Target.canon_target(target_host)
+        table: dict[Target, Any] = {}
+        for key, value in target_map.items():
+            made = Target(key, host)
+            table[made] = value
+            host = made.host if host is None else host
+        return table, host
+
+    @staticmethod
+    def from_device(device: Any) -> Target:
+        """A target for a device that is there, with the limits that it reports.
+
+        Parameters
+        ----------
+        device : Device or str
+            Such as ``tvm.cpu()`` or ``"cuda:0"``.
+
+        Raises
+        ------
+        ValueError
+            If the device is not there.
+        """
+        from tvm.runtime.ndarray import device as make_device
+
+        found = make_device(device) if isinstance(device, str) else device
+        if not found.exist:
+            raise ValueError_(f"Target.from_device: {found} is not there")
+        names = {"cpu": "llvm", "opencl": "opencl", "cuda": "cuda", "metal": "metal"}
+        text = str(found).partition("(")[0]
+        config: dict[str, Any] = {"kind": names.get(text, text)}
+        if config["kind"] == "llvm":
+            from .cpu_features import host_cpu
+
+            config["mcpu"] = host_cpu()[0]
+            return Target(config)
+        for option, attribute in (
+            ("max_num_threads", "max_threads_per_block"),
+            ("max_threads_per_block", "max_threads_per_block"),
+            ("max_shared_memory_per_block", "max_shared_memory_per_block"),
+            ("thread_warp_size", "warp_size"),
+        ):
+            value = getattr(found, attribute, None)
+            if value is not None:
+                config[option] = int(value)
+        if config["kind"] == "cuda" and getattr(found, "compute_version", None):
+            config["arch"] = "sm_" + str(found.compute_version).replace(".", "")
+        return Target(config)
+
     def __enter__(self) -> Target:
         _scopes().append(self)
         return self
@@ -402,3 +474,21 @@ def riscv_cpu(model: str = "sifive-u54", options: Any = None) -> Target:
 def hexagon(cpu_ver: str = "v68", options: Any = None) -> Target:
     """A target for Hexagon processors."""
     return _options(f"hexagon -mtriple=hexagon -mcpu=hexagon{cpu_ver}", options)
+
+
+def bifrost(model: str = "unknown", options: Any = None) -> Target:
+    """A target for ARM Mali devices of the Bifrost family through OpenCL."""
+    return _options(f"opencl -device=bifrost -model={model}", options)
+
+
+def vta(model: str = "unknown", options: Any = None) -> Target:
+    """A target for the VTA accelerator."""
+    return _options(f"ext_dev -keys=vta,cpu -device=vta -model={model}", options)
+
+
+def create(target: str | dict[str, Any] | Target) -> Target:
+    """A target. Deprecated: use ``tvm.target.Target(...)``."""
+    from warnings import warn
+
+    warn("tvm.target.create is deprecated, use tvm.target.Target", DeprecationWarning, stacklevel=2)
+    return Target(target)

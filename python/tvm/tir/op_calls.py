@@ -64,9 +64,15 @@ def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> Any:
 
 
 def _llvm_intrin_id(name: Any) -> Any:
-    if isinstance(name, str):
-        return StringImm(name)
-    return convert(name)
+    from ..target import codegen
+
+    if isinstance(name, int):
+        return StringImm(codegen.llvm_get_intrinsic_name(name))
+    if not isinstance(name, str):
+        return convert(name)
+    if name.startswith("llvm.") and not codegen.llvm_lookup_intrinsic_id(name):
+        raise error.ValueError_(f"call_llvm_intrin: LLVM has no intrinsic named {name!r}")
+    return StringImm(name)
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: Any, span: object = None) -> Any:
