@@ -77,11 +77,33 @@ def gemm_u8s8(size, rows=8, columns=32, lanes=16):
     a = te.placeholder((size, size), "uint8", name="A")
     b = te.placeholder((size, size), "int8", name="B")
     deep = size // 4
-    packed = te.compute(
-        (size // lanes, deep, lanes * 4),
-        lambda j, p, q: b[p * 4 + te.floormod(q, 4), j * lanes + te.floordiv(q, 4)],
-        name="packed",
-    )
+    def pack(ins, outs):
+        """Four rows at a time, interleaved so that a column's four bytes lie side by side."""
+        ir = tvm.tir
+        build = ir.ir_builder.create()
+
+        def interleaved(u, v, unit, count):
+            order = [place + part * count for place in range(0, count, unit) for part in (0, 1)]
+            order = [place + more for place in order for more in range(unit)]
+            return ir.Shuffle([u, v], [ir.const(place, "int32") for place in order])
+
+        panels = build.for_range(0, size // lanes, "j", kind="parallel")
+        with panels as j, build.for_range(0, deep, "p") as p:
+            rows_of = [
+                build.let(
+                    f"row{r}",
+                    ir.BufferLoad(ins[0], [p * 4 + r, ir.Ramp(j * lanes, 1, lanes)]),
+                )
+                for r in range(4)
+            ]
+            low = build.let("low", interleaved(*rows_of[:2], 1, lanes))
+            high = build.let("high", interleaved(*rows_of[2:], 1, lanes))
+            value = interleaved(low, high, 2, 2 * lanes)
+            build.emit(ir.BufferStore(outs[0], value, [j, p, ir.Ramp(0, 1, 4 * lanes)]))
+        return build.get()
+
+    shape = (size // lanes, deep, lanes * 4)
+    packed = te.extern(shape, [b], pack, dtype="int8", name="packed")
     wide = columns // lanes
     vector = f"int32x{lanes}"
 
@@ -89,36 +111,34 @@ def gemm_u8s8(size, rows=8, columns=32, lanes=16):
         ir = tvm.tir
         left, right = ins
         build = ir.ir_builder.create()
-        with build.for_range(0, size // columns, "jo", kind="parallel") as jo:
-            with build.for_range(0, size // rows, "io") as io:
-                tile = build.allocate(vector, rows * wide, "tile", scope="global")
-                for place in range(rows * wide):
-                    tile[place] = ir.Broadcast(ir.const(0, "int32"), lanes)
-                with build.for_range(0, deep, "p") as p:
-                    rights = []
-                    for q in range(wide):
-                        row = ir.BufferLoad(right, [jo * wide + q, p, ir.Ramp(0, 1, lanes * 4)])
-                        rights.append(build.let(f"right{q}", ir.reinterpret(vector, row)))
-                    for i in range(rows):
-                        four = ir.BufferLoad(left, [io * rows + i, ir.Ramp(p * 4, 1, 4)])
-                        each = ir.Broadcast(ir.reinterpret("int32", four), lanes)
-                        for q in range(wide):
-                            place = i * wide + q
-                            tile[place] = ir.call_llvm_pure_intrin(
-                                vector, "llvm.x86.avx512.vpdpbusd.512", ir.const(3, "uint32"),
-                                tile[place], each, rights[q],
-                            )  # fmt: skip
+        panels = build.for_range(0, size // columns, "jo", kind="parallel")
+        with panels as jo, build.for_range(0, size // rows, "io") as io:
+            tile = build.allocate(vector, rows * wide, "tile", scope="global")
+            for place in range(rows * wide):
+                tile[place] = ir.Broadcast(ir.const(0, "int32"), lanes)
+            with build.for_range(0, deep, "p") as p:
+                rights = []
+                for q in range(wide):
+                    row = ir.BufferLoad(right, [jo * wide + q, p, ir.Ramp(0, 1, lanes * 4)])
+                    rights.append(build.let(f"right{q}", ir.reinterpret(vector, row)))
                 for i in range(rows):
+                    four = ir.BufferLoad(left, [io * rows + i, ir.Ramp(p * 4, 1, 4)])
+                    each = ir.Broadcast(ir.reinterpret("int32", four), lanes)
                     for q in range(wide):
-                        column = ir.Ramp(jo * columns + q * lanes, 1, lanes)
-                        value = tile[i * wide + q]
-                        build.emit(ir.BufferStore(outs[0], value, [io * rows + i, column]))
+                        place = i * wide + q
+                        tile[place] = ir.call_llvm_pure_intrin(
+                            vector, "llvm.x86.avx512.vpdpbusd.512", ir.const(3, "uint32"),
+                            tile[place], each, rights[q],
+                        )  # fmt: skip
+            for i in range(rows):
+                for q in range(wide):
+                    column = ir.Ramp(jo * columns + q * lanes, 1, lanes)
+                    value = tile[i * wide + q]
+                    build.emit(ir.BufferStore(outs[0], value, [io * rows + i, column]))
         return build.get()
 
     c = te.extern((size, size), [a, packed], body, dtype="int32", name="C")
-    s = te.create_schedule(c.op)
-    s[packed].parallel(s[packed].op.axis[0])
-    return s, [a, b, c]
+    return te.create_schedule(c.op), [a, b, c]
 
 
 def scale_and_add(size):
@@ -164,26 +184,35 @@ def gelu_tanh(size):
 
 
 def softmax(rows, columns, lanes=16):
-    """Rows in parallel; the reductions over vectors of partial results."""
+    """Rows in parallel; the reductions by vectors, whose lanes are halved until one is left."""
+    import tvm
     from tvm import te
 
     width = 4 * lanes
     x = te.placeholder((rows, columns), name="X")
     deep = columns // width
+    folds = []
 
-    def partial(reducer, source, name):
+    def reduced(reducer, pair, source, name):
         k = te.reduce_axis((0, deep), "k")
         part = te.compute(
             (rows, width), lambda i, j: reducer(source[i, k * width + j], axis=k), name=name
         )
-        q = te.reduce_axis((0, width), "q")
-        whole = te.compute((rows,), lambda i: reducer(part[i, q], axis=q), name=f"{name}_row")
-        return part, whole
+        first, half = part, width // 2
+        while half:
+            part = te.compute(
+                (rows, half),
+                lambda i, j, part=part, half=half: pair(part[i, j], part[i, j + half]),
+                name=f"{name}{half}",
+            )
+            folds.append((part, half))
+            half //= 2
+        return first, part
 
-    top_part, top = partial(te.max, x, "top")
-    e = te.compute((rows, columns), lambda i, j: te.exp(x[i, j] - top[i]), name="e")
-    sum_part, total = partial(te.sum, e, "total")
-    factor = te.compute((rows,), lambda i: 1.0 / total[i], name="factor")
+    top_part, top = reduced(te.max, tvm.tir.max, x, "top")
+    e = te.compute((rows, columns), lambda i, j: te.exp(x[i, j] - top[i, 0]), name="e")
+    sum_part, total = reduced(te.sum, lambda u, v: u + v, e, "total")
+    factor = te.compute((rows,), lambda i: 1.0 / total[i, 0], name="factor")
     y = te.compute((rows, columns), lambda i, j: e[i, j] * factor[i], name="Y")
     s = te.create_schedule(y.op)
     row, column = y.op.axis
@@ -192,16 +221,19 @@ def softmax(rows, columns, lanes=16):
     s[y].vectorize(inner)
     for part in (top_part, sum_part):
         s[part].compute_at(s[y], row)
-        _, j = s[part].op.axis
-        outer, inner = s[part].split(j, lanes)
+        outer, inner = s[part].split(s[part].op.axis[1], lanes)
         s[part].reorder(s[part].op.reduce_axis[0], outer, inner)
+        s[part].unroll(outer)
+        s[part].vectorize(inner)
+    for part, half in folds:
+        s[part].compute_at(s[y], row)
+        outer, inner = s[part].split(part.op.axis[1], min(half, lanes))
         s[part].unroll(outer)
         s[part].vectorize(inner)
     s[e].compute_at(s[y], row)
     _, inner = s[e].split(e.op.axis[1], lanes)
     s[e].vectorize(inner)
-    for small in (top, total, factor):
-        s[small].compute_at(s[y], row)
+    s[factor].compute_at(s[y], row)
     return s, [x, y]
 
 
