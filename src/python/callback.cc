@@ -154,8 +154,10 @@ PyObject* ArgumentToPy(TVMValue value, int type_code) {
 // The body of a call from native code, with the GIL.
 int Invoke(PyCallableFunc* func, const TVMValue* args, const int* type_codes, int num_args,
            TVMValue* ret, int* ret_type_code) {
+  if (num_args < 0)
+    RaiseKind("TypeError", "%.200s: called with %d arguments", func->name, num_args);
   Stack stack(num_args);
-  if (!stack.ok() || !CheckNotCleared(func)) return SetLastErrorFromPython();
+  if (num_args < 0 || !stack.ok() || !CheckNotCleared(func)) return SetLastErrorFromPython();
   int i = 0;
   for (; i < num_args; ++i) {
     stack.args()[i] = ArgumentToPy(args[i], type_codes[i]);

@@ -77,7 +77,9 @@ PyObject* RaiseLastError() {
   const char* kind = nullptr;
   const char* message = nullptr;
   if (TVMErrorGet(&kind, &message, nullptr) != 0) {
-    return RaiseKind("InternalError", "a native call failed without saying why");
+    return RaiseKind("TVMError",
+                     "a native function returned an error code, but set no error (which "
+                     "TVMAPISetLastError does)");
   }
   // Decoding and looking up the class may run Python code that calls functions: copy first.
   std::string kind_copy = kind;

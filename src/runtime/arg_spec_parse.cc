@@ -30,6 +30,7 @@ class ArgSpec::Parser {
       }
     }
     if (pos_ != size_) return Broken("bytes follow its end");
+    if (!BindsInOrder()) return Broken(problem_);
     MakePairs();
     return 0;
   }
@@ -200,6 +201,36 @@ class ArgSpec::Parser {
     d->expr_end = static_cast<uint32_t>(spec_->expr_ops_.size());
     spec_->has_exprs_ = true;
     return ok_;
+  }
+
+  bool SlotProblem(uint64_t slot, const char* what) {
+    return Problem("slot " + std::to_string(slot) + what);
+  }
+
+  // Each slot belongs to one argument or one variable. A variable is bound once and before it is
+  // used: scalars first, then the dimensions in the order of the arguments, then the expressions.
+  bool BindsInOrder() {
+    std::vector<bool> taken(spec_->num_slots_);  // by the address of a tensor
+    std::vector<bool> bound(spec_->num_slots_);
+    for (const ArgInfo& a : spec_->args_) {
+      if (a.flags & kArgNoSlot) continue;
+      if (taken[a.slot] || bound[a.slot]) return SlotProblem(a.slot, " belongs to two arguments");
+      (a.kind == ArgKind::kTensor ? taken : bound)[a.slot] = true;
+    }
+    for (const Dim& d : spec_->dims_) {
+      if (d.op == DimOp::kConst || d.op == DimOp::kExpr) continue;
+      if (taken[d.slot]) return SlotProblem(d.slot, " is a variable's and a tensor's");
+      bool checks = d.op == DimOp::kCheck;
+      if (checks && !bound[d.slot]) return SlotProblem(d.slot, " is checked before it is bound");
+      if (!checks && bound[d.slot]) return SlotProblem(d.slot, " is bound twice");
+      bound[d.slot] = true;
+    }
+    for (const DimExprOp& e : spec_->expr_ops_) {
+      auto slot = static_cast<size_t>(e.operand);
+      if (e.opcode == kPushSlot && !bound[slot])
+        return SlotProblem(slot, " is used, but not bound");
+    }
+    return true;
   }
 
   void MakePairs() {

@@ -100,6 +100,9 @@ int TVMArrayEndLoan(TVMArrayHandle array) {
 }
 
 int TVMArrayReturnLoans(TVMArrayHandle* arrays, DLTensor** tensors, int num) {
+  if (num < 0 || (num > 0 && (arrays == nullptr || tensors == nullptr))) {
+    return Fail("TypeError", "TVMArrayReturnLoans: expected arrays and tensors, but got NULL");
+  }
   return Guarded([&] {
     // All are compared before the first is written: several tensors may be the same memory, and one
     // that only was read must not undo what was written through another.

@@ -1,6 +1,8 @@
 #include <tvm/runtime/c_backend_api.h>
 
+#include <algorithm>
 #include <cstring>
+#include <unordered_set>
 #include <utility>
 
 #include "error.h"
@@ -43,21 +45,39 @@ std::vector<ObjectPtr<ModuleObj>> ImportsOf(ModuleObj* m) {
   return *m->imports;
 }
 
-// Looks through the imports, depth first. Import cycles cannot be made.
-PackedFuncObj* FindInImports(ModuleObj* m, const char* name) {
-  for (const auto& import : ImportsOf(m)) {
-    if (PackedFuncObj* f = import->impl->GetFunction(name, import.get())) return f;
-    if (PackedFuncObj* f = FindInImports(import.get(), name)) return f;
+// Visits what m imports, and what that imports, depth first, until visit says true. Each module
+// once, however many ways lead to it, and without recursion, however long they are.
+template <typename F>
+bool AnyImport(ModuleObj* m, F&& visit) {
+  using Modules = std::vector<ObjectPtr<ModuleObj>>;
+  Modules open = ImportsOf(m);
+  if (open.empty()) return false;
+  std::reverse(open.begin(), open.end());  // the next one is at the end
+  std::unordered_set<ModuleObj*> seen;
+  Modules kept;  // what was visited must not go, or its address could come again
+  while (!open.empty()) {
+    ObjectPtr<ModuleObj> next = std::move(open.back());
+    open.pop_back();
+    if (!seen.insert(next.get()).second) continue;
+    if (visit(next.get())) return true;
+    Modules imports = ImportsOf(next.get());
+    open.insert(open.end(), imports.rbegin(), imports.rend());
+    kept.push_back(std::move(next));
   }
-  return nullptr;
+  return false;
+}
+
+PackedFuncObj* FindInImports(ModuleObj* m, const char* name) {
+  PackedFuncObj* found = nullptr;
+  AnyImport(m, [&](ModuleObj* import) {
+    found = import->impl->GetFunction(name, import);
+    return found != nullptr;
+  });
+  return found;
 }
 
 bool Reaches(ModuleObj* from, ModuleObj* target) {
-  if (from == target) return true;
-  for (const auto& import : ImportsOf(from)) {
-    if (Reaches(import.get(), target)) return true;
-  }
-  return false;
+  return from == target || AnyImport(from, [&](ModuleObj* import) { return import == target; });
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ int TVMCFuncSetReturn(TVMRetValueHandle ret, TVMValue* value, int* type_code, in
     if (tag == kTVMObjectRValueRefArg) {
       // The reference moves: the caller's cell is emptied.
       auto** ref = static_cast<Object**>(v.v_handle);
-      obj = std::exchange(*ref, nullptr);
+      if (ref != nullptr) obj = std::exchange(*ref, nullptr);
       v.v_handle = obj;
       tag = kTVMObjectHandle;
     } else if (IsCounted(tag)) {
@@ -209,7 +209,7 @@ int TVMCbArgToReturn(TVMValue* value, int* code) {
   }
   if (*code == kTVMObjectRValueRefArg) {
     auto** ref = static_cast<Object**>(value->v_handle);
-    value->v_handle = std::exchange(*ref, nullptr);
+    value->v_handle = ref == nullptr ? nullptr : std::exchange(*ref, nullptr);
     *code = kTVMObjectHandle;
   } else if (IsCounted(*code)) {
     if (Object* obj = CountedObject(*value, *code)) obj->IncRef();

@@ -153,7 +153,7 @@ def canonical(obj: Any) -> str:
     if isinstance(obj, str):
         return format(*parse(obj))
     code = getattr(obj, "type_code", None)
-    if code is not None:
+    if isinstance(code, int):
         return format(code, obj.bits, obj.lanes)
     if isinstance(obj, type):
         known = _PYTHON_TYPES.get(obj)

@@ -96,6 +96,15 @@ class _Reader:
         self.at += count
         return self.data[self.at - count : self.at]
 
+    def text(self, size: int) -> str:
+        at = self.at
+        try:
+            return str(self.take(size, "a name"), "utf-8")
+        except UnicodeDecodeError as problem:
+            raise ValueError_(
+                f"load_param_dict: the name at byte {at} is not UTF-8: {problem}"
+            ) from None
+
     def unpack(self, form: str, what: str) -> tuple[Any, ...]:
         return struct.unpack("<" + form, self.take(struct.calcsize("<" + form), what))
 
@@ -128,7 +137,7 @@ def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
     names: list[str] = []
     while len(names) < count:
         (size,) = reader.unpack("Q", "the length of a name")
-        names.append(str(reader.take(size, "a name"), "utf-8"))
+        names.append(reader.text(size))
     (arrays,) = reader.unpack("Q", "the number of arrays")
     if arrays != count:
         raise ValueError_(f"load_param_dict: the data has {count} names, but {arrays} arrays")

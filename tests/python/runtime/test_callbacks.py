@@ -454,3 +454,21 @@ def test_back_and_forth():
         inner["f"] = f
         assert python(60) == 60
         del inner["f"]
+
+
+# ---- calls that C programs get wrong ------------------------------------------------------------
+
+
+def test_moved_references_that_are_null():
+    with c.native_function(lambda values, tags, n, ret: c.set_return(ret, c.RVALUE, None)) as f:
+        assert f() is None
+    value, code = c.Value(), ctypes.c_int(c.RVALUE)
+    assert c.lib.TVMCbArgToReturn(ctypes.byref(value), ctypes.byref(code)) == 0
+    assert value.v_handle is None
+
+
+def test_a_negative_number_of_arguments():
+    f = _core.convert_function(lambda: None)
+    assert c.lib.TVMFuncCall(ctypes.c_void_p(f.handle), None, None, -1, None, None) != 0
+    assert "called with -1 arguments" in c.last_error()
+    c.lib.TVMErrorClear()

@@ -159,6 +159,18 @@ def test_deriving_from_many_threads():
     assert all(array.numpy().tolist() == [0, 1, 2, 3] for array in kept)
 
 
+def test_null_and_negative():
+    for call in (
+        lambda: c.lib.TVMArrayOnLoan(None, None),
+        lambda: c.lib.TVMArrayEndLoan(None),
+        lambda: c.lib.TVMArrayReturnLoans(None, None, 1),
+        lambda: c.lib.TVMArrayReturnLoans(None, None, -1),
+    ):
+        assert call() == -1 and "NULL" in c.last_error()
+    assert c.lib.TVMArrayReturnLoans(None, None, 0) == 0
+    c.lib.TVMErrorClear()
+
+
 def test_empty_and_zero_dimensional():
     for shape, buffer in (((0,), floats(1)), ((), floats(3))):
         kept = []

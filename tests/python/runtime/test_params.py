@@ -89,3 +89,11 @@ def test_what_is_no_data(bad):
 def test_bad_names():
     with pytest.raises(TypeError, match="names"):
         save_param_dict({1: np.zeros(2)})
+
+
+def test_names_that_are_no_text():
+    data = tvm.runtime.save_param_dict({"weight": tvm.nd.empty((1,))})
+    at = data.index(b"weight")
+    data[at] = 0xFF
+    with pytest.raises(tvm.TVMError, match=f"the name at byte {at} is not UTF-8"):
+        tvm.runtime.load_param_dict(data)

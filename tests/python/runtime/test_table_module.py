@@ -183,3 +183,79 @@ def test_gil_is_released_in_compiled_code():
     go_on.set()
     thread.join(10)
     assert not thread.is_alive()
+
+
+# ---- modules that import modules ----------------------------------------------------------------
+
+
+def test_a_module_reached_in_many_ways_is_looked_through_once():
+    top = empty_module()
+    for _ in range(60):
+        upper = empty_module()
+        upper.import_module(top)
+        upper.import_module(top)
+        top = upper
+    with pytest.raises(AttributeError, match="no function"):
+        top.get_function("missing", query_imports=True)
+
+
+def test_long_chains_of_imports():
+    bottom, _ = scale_module()
+    top = bottom
+    for _ in range(2000):
+        upper = empty_module()
+        upper.import_module(top)
+        top = upper
+    assert top.get_function("scale", query_imports=True).name == "scale"
+    with pytest.raises(ValueError, match="cycle"):
+        bottom.import_module(top)
+
+
+def test_the_first_import_in_depth_first_order_wins():
+    lower, _ = scale_module()
+    middle, other = empty_module(), scale_module()[0]
+    middle.import_module(lower)
+    top = empty_module()
+    top.import_module(middle)
+    top.import_module(other)
+    before = _core.get_global_func("testing.object_use_count")(lower)
+    f = top.get_function("scale", query_imports=True)
+    assert _core.get_global_func("testing.object_use_count")(lower) == before + 1 and f
+
+
+# ---- tables that contradict themselves -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ([int_arg("n", 0), float_arg("a", 0)], "belongs to two arguments"),
+        ([vector_arg("X", 0, 1, True), vector_arg("Y", 0, 1, False)], "belongs to two arguments"),
+        ([vector_arg("X", 0, 0, True)], "is a variable's and a tensor's"),
+        ([vector_arg("X", 0, 1, False)], "checked before it is bound"),
+        ([vector_arg("X", 0, 2, True), vector_arg("Y", 1, 2, True)], "bound twice"),
+        ([int_arg("n", 1), vector_arg("X", 0, 1, True)], "bound twice"),
+    ],
+)
+def test_slots_are_bound_once_and_before_they_are_used(args, problem):
+    with pytest.raises(ValueError, match=f"broken argument table.*{problem}"):
+        _core.table_module("test", [("f", 1, table("f", args, 3))])
+
+
+def test_damaged_tables_are_refused_or_explained():
+    """No call of a table that was taken is refused without a reason."""
+    rng = np.random.default_rng(0)
+    good = table("scale", [int_arg("n", 0), vector_arg("X", 2, 4, True),
+                           vector_arg("Y", 3, 4, False, flags=1)], 5)  # fmt: skip
+    check = _core.get_global_func("runtime.CheckArguments")
+    x, y = np.zeros(4, "float32"), np.zeros(4, "float32")
+    calls = [(3, x, y), (3, x), (3, x, x[:2]), (1 << 40, x, y), ("a", None, y), (3, x[::-1], y)]
+    check(good, *calls[0])
+    for _ in range(5000):
+        broken = bytearray(good)
+        for _ in range(rng.integers(1, 4)):
+            broken[rng.integers(len(broken))] = rng.choice([0, 1, 2, 3, 4, 255, rng.integers(256)])
+        try:
+            check(broken, *calls[rng.integers(len(calls))])
+        except tvm.TVMError as error:
+            assert not isinstance(error, tvm.error.InternalError), (bytes(broken), error)
