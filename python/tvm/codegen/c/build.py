@@ -168,7 +168,11 @@ class CCode:
             self.compile(path, True, ["-DTVM_EXPORT_BODIES", *native_options()])
             # mapped from here on; local, and its own slots first, as the runtime loads libraries
             mode = os.RTLD_NOW | getattr(os, "RTLD_DEEPBIND", 0)
-            library = ctypes.CDLL(path, mode=mode)
+            try:
+                library = ctypes.CDLL(path, mode=mode)
+            except OSError as problem:
+                # a function of call_extern that is nowhere
+                raise error.TVMError(f"the compiled C module cannot be loaded: {problem}") from None
         slots = dict(_core.backend_slots())
         slots["__tvm_module_ctx"] = self.context
         for name, value in slots.items():
@@ -247,7 +251,8 @@ def generate(mod: IRModule, target: Target | None) -> CCode:
         plain = is_plain(name, unit.dialect)
         symbol = unit.unique(name if plain else f"{word_of(name)}_packed")
         if symbol != name:
-            label = string_literal(name)
+            quoted = string_literal(f'"{name}"')
+            label = f"{string_literal(name)}, {quoted}"
             unit.functions.append(
                 "int " + symbol + f"(void*, int*, int, void*, int*, void*) TVM_SYMBOL({label});\n"
             )

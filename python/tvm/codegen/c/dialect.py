@@ -144,10 +144,16 @@ C99 = Dialect(
 #endif
 #if defined(__GNUC__)
 #define TVM_WEAK __attribute__((weak))
-#define TVM_SYMBOL(name) __asm__(name)
 #else
 #define TVM_WEAK
-#define TVM_SYMBOL(name)
+#endif
+/* a function's name where it is no word of C; GCC hands it to the assembler as it is */
+#if defined(__clang__)
+#define TVM_SYMBOL(name, quoted) __asm__(name)
+#elif defined(__GNUC__)
+#define TVM_SYMBOL(name, quoted) __asm__(quoted)
+#else
+#define TVM_SYMBOL(name, quoted)
 #endif
 """,
     helper="static inline ",

@@ -13,6 +13,7 @@ from ...tir import stmt as _stmt
 from ...tir.transform.packed_parts import VALUE
 from . import helpers
 from .code import ATOM, EQUAL, UNARY, Code, cast, string_literal
+from .names import word_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def write_packed(unit: Any, func: Any, name: str, symbol: str, body: str, table:
     rows = [", ".join(str(byte) for byte in data[at : at + 20]) for at in range(0, len(data), 20)]
     rows_text = ",\n  ".join(rows)
     unit.globals.append(
-        f"/* what {name} expects of a call, as the runtime reads it */\n"
+        f"/* what {word_of(name)} expects of a call, as the runtime reads it */\n"
         f"static const uint8_t {blob}[{len(data)}] = {{\n  {rows_text}\n}};"
     )
     explain = unit.slot("__TVMBackendExplainCall")
