@@ -178,11 +178,27 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
         return _names.index(name) + 1
     if not name.startswith("llvm.") or not all(c.isalnum() or c in "._" for c in name):
         return 0
-    llvm = _llvm()
-    if "Unknown intrinsic" in str(llvm.parse_assembly(f"declare void @{name}()")):
+    if not _ask_intrinsic(name):
         return 0
     _names.append(name)
     return len(_names)
+
+
+def _ask_intrinsic(name: str) -> bool:
+    # LLVM ends the process when it reads some intrinsics' declarations with other types than
+    # theirs, so that another one is asked; the names it ends at, it knows
+    import subprocess
+    import sys
+
+    program = (
+        "import sys, llvmlite.binding as llvm\n"
+        "text = str(llvm.parse_assembly(f'declare void @{sys.argv[1]}()'))\n"
+        "sys.exit(3 if 'Unknown intrinsic' in text else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, name], capture_output=True, text=True, check=False
+    )
+    return done.returncode != 3
 
 
 def llvm_get_intrinsic_name(intrin_id: int) -> str:
