@@ -37,6 +37,10 @@ KINDS = frozenset(("e", "es", "s", "ss", "rs", "ax", "d", "ds", "r", "x", "n"))
 # Every concrete node class by its type key; JSON and make_node look classes up here.
 NODE_CLASSES: dict[str, type[Node]] = {}
 
+# Classes with `to_state` and `from_state`, by type key: objects that are no nodes and whose parts
+# refer to each other in circles. JSON writes their state.
+STATE_CLASSES: dict[str, Any] = {}
+
 _printer: Callable[[Any], str] | None = None
 
 

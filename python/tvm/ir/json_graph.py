@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 
 from .. import error
-from .base import NODE_CLASSES, Node, new_from_fields
+from .base import NODE_CLASSES, STATE_CLASSES, Node, new_from_fields
 from .deep import call_deep
 from .op import Op
 
@@ -90,6 +90,9 @@ class _Writer:
             return {"type_key": "Op", "repr_str": value.name}
         if isinstance(value, Node):
             return self._node(value)
+        if getattr(value, "type_key", "") in STATE_CLASSES:
+            state = str(self.number(value.to_state()))
+            return {"type_key": value.type_key, "attrs": {"state": state}}
         if isinstance(value, (list, tuple)):
             return {"type_key": "Array", "data": [self.number(item) for item in value]}
         if isinstance(value, dict):
@@ -211,6 +214,8 @@ class _Reader:
         key = record["type_key"]
         if key in ("Array", "Map", "StrMap"):
             return list(record.get("data") or ())
+        if key in STATE_CLASSES:
+            return [int(record["attrs"]["state"])]
         if key in NODE_CLASSES and key != "Op":
             return [int(text) for _, kind, text in self._fields(record) if kind == "node"]
         return []
@@ -237,6 +242,8 @@ class _Reader:
             return Op.get(record["repr_str"])
         if key == "runtime.NDArray":
             return self._array(int(record["attrs"]["index"]))
+        if key in STATE_CLASSES:
+            return STATE_CLASSES[key].from_state(made[int(record["attrs"]["state"])])
         if key not in NODE_CLASSES:
             raise error.ValueError_(f"load_json: node {index} is of an unknown class {key!r}")
         return self._node(index, record)

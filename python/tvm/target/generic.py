@@ -85,7 +85,7 @@ class GenericFunc(Object):
     def register(
         self, func: Any, key_list: Any = None, allow_override: bool = False
     ) -> Any:
-        """Add a variant: ``f.register(function, ["cpu"])``, or the decorator ``@f.register("cpu")``.
+        """Add a variant: ``f.register(function, ["cpu"])`` or as decorator ``@f.register("cpu")``.
 
         Raises
         ------

@@ -41,6 +41,11 @@ class Operation(Node):
     reduce_axis: tuple[IterVar, ...] = ()
     num_outputs = 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .tensor import as_json
+
+        return as_json(self)
+
     def _set(self, name: str, tag: str, attrs: Any) -> None:
         self.name = name
         self.tag = tag

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tvm import tir
 from tvm.error import ScheduleError, TypeError_
+from tvm.ir.base import STATE_CLASSES
 from tvm.runtime.object import Object
 
 from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
 from .scan_op import ScanOp
 from .stage import IterVarAttr, Stage
-from .tensor import Tensor
+from .tensor import Tensor, as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -207,6 +208,28 @@ class Schedule(Object):
 
         return rfactor(self, tensor, axis, factor_axis)
 
+    def show(self) -> None:
+        """Print the loops of all stages as a tree, each stage where it runs."""
+        from .schedule_view import show
+
+        show(self)
+
+    def to_state(self) -> dict[str, Any]:
+        """Everything it holds as plain data, for JSON."""
+        from .schedule_state import to_state
+
+        return to_state(self)
+
+    @staticmethod
+    def from_state(state: dict[str, Any]) -> Schedule:
+        """The schedule that `to_state` described."""
+        from .schedule_state import from_state
+
+        return from_state(state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_json(self)
+
     def __str__(self) -> str:
         lines = ["schedule"]
         lines += [
@@ -217,6 +240,9 @@ class Schedule(Object):
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+STATE_CLASSES["Schedule"] = Schedule
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -42,6 +42,20 @@ class TensorSlice:
         return self.tensor(*self.indices)
 
 
+def from_json(text: str) -> Any:
+    """A tensor, operation or schedule of JSON text. Here, so that unpickling loads the classes."""
+    from tvm.ir.serialization import load_json
+
+    return load_json(text)
+
+
+def as_json(value: Any) -> tuple[Any, ...]:
+    """How pickle writes what belongs to this package."""
+    from tvm.ir.serialization import save_json
+
+    return from_json, (save_json(value),)
+
+
 class Tensor(DataProducer):
     """One output of an operation.
 
@@ -68,6 +82,9 @@ class Tensor(DataProducer):
 
     type_key = "Tensor"
     FIELDS = "shape:es dtype:x op:r value_index:x"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_json(self)
 
     def __init__(self, shape: Any, dtype: str, op: Operation, value_index: int) -> None:
         self.shape = shape

@@ -33,9 +33,9 @@ def test_processors():
     [
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", ["avx2", "fma", "sse4.2"], "avx512f"),
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=sandybridge", ["avx", "sse4.1"], "avx2"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake", ["avx512vnni", "avx512bw"], "amx-int8"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids", ["amx-int8", "avx512bf16"], "neon"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -mattr=-avx2,+avx512f", ["avx512f"], "avx2"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake", ["avx512vnni"], "amx-int8"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids", ["amx-int8"], "neon"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -mattr=-avx2,+sha", ["sha"], "avx2"),
         ("llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-n1", ["neon", "dotprod"], "sve"),
         ("llvm -mtriple=aarch64-linux-gnu -mattr=+sve", ["neon", "sve"], "dotprod"),
         ("llvm -mtriple=riscv64-linux-gnu -mattr=+v", ["v"], "neon"),
