@@ -7,6 +7,7 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <exception>
 #include <string>
 
 #include "core.h"
@@ -27,6 +28,19 @@ struct HookClasses {
 extern HookClasses hook_classes;
 // Borrowed; NULL without an exception when not installed.
 PyObject* FindHook(const char* name);
+
+// ---- C++ exceptions ----------------------------------------------------------------------------
+// Python's frames must not be unwound: what the standard library throws (it is out of memory, or
+// asked for more than there can be) becomes Python's MemoryError, and the result zero.
+template <typename F>
+inline auto OrNoMemory(F body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::exception&) {
+    PyErr_NoMemory();
+    return {};
+  }
+}
 
 // ---- threads that Python ends ------------------------------------------------------------------
 // Before 3.14 a thread that asks for the GIL after the interpreter has begun to end is unwound by

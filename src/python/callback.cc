@@ -132,7 +132,8 @@ bool ReturnLoans(PyObject** args, const TVMValue* values, const int* type_codes,
 
 // Lets the arguments go; views that live on get their own memory. False with the runtime's error.
 bool DropArguments(PyObject** args, const TVMValue* values, const int* type_codes, int n) {
-  bool ok = ReturnLoans(args, values, type_codes, n);
+  bool ok = OrNoMemory([&] { return ReturnLoans(args, values, type_codes, n); });
+  if (!ok && PyErr_Occurred() != nullptr) SetLastErrorFromPython();
   for (int i = 0; i < n; ++i) {
     PyObject* arg = args[i];
     if (type_codes[i] == kTVMDLTensorHandle && IsNDArray(arg)) {

@@ -1,6 +1,7 @@
 // Errors in both directions. A Python exception travels through native code as the payload of the
 // runtime's error and comes out as the same object; native errors name the class to raise.
 #include <cstdarg>
+#include <cstdio>
 #include <string>
 
 #include "border.h"
@@ -82,12 +83,13 @@ PyObject* RaiseLastError() {
                      "TVMAPISetLastError does)");
   }
   // Decoding and looking up the class may run Python code that calls functions: copy first.
-  std::string kind_copy = kind;
+  char kind_copy[128];
+  snprintf(kind_copy, sizeof(kind_copy), "%s", kind);
   PyObject* text =
       PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(strlen(message)), "replace");
   TVMErrorClear();
   if (text == nullptr) return nullptr;
-  PyObject* cls = ErrorClass(kind_copy.c_str());
+  PyObject* cls = ErrorClass(kind_copy);
   PyErr_SetObject(cls, text);
   Py_DECREF(cls);
   Py_DECREF(text);
@@ -131,8 +133,10 @@ int SetLastErrorFromPython() {
     TVMErrorSet("InternalError", "a Python callee failed without an exception", "");
     return -1;
   }
-  std::string kind = KindOf(exc);
-  std::string message = TextOf(exc);
+  // A text that is too long for the memory stays away; the exception itself travels anyway.
+  std::string kind = OrNoMemory([&] { return KindOf(exc); });
+  std::string message = OrNoMemory([&] { return TextOf(exc); });
+  PyErr_Clear();
   void* box = BoxNew(exc);
   Py_DECREF(exc);
   if (box == nullptr) {

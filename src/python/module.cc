@@ -37,6 +37,17 @@ PyObject* FunctionNames(PyObject* o) {
   return list;
 }
 
+// "'a', 'b'"
+std::string Quoted(PyObject* names) {
+  std::string all;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
+    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(names, i));
+    if (text == nullptr) PyErr_Clear();
+    all += (i == 0 ? "'" : ", '") + std::string(text == nullptr ? "?" : text) + "'";
+  }
+  return all;
+}
+
 // "a module of type llvm has no function 'x'; it has 'a', 'b'"
 PyObject* RaiseMissing(PyObject* o, const char* name) {
   PyObject* names = FunctionNames(o);
@@ -46,13 +57,9 @@ PyObject* RaiseMissing(PyObject* o, const char* name) {
     return RaiseKind("AttributeError", "a module of type %.100s has no function '%.200s'",
                      TypeKey(o), name);
   }
-  std::string all;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
-    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(names, i));
-    if (text == nullptr) PyErr_Clear();
-    all += (i == 0 ? "'" : ", '") + std::string(text == nullptr ? "?" : text) + "'";
-  }
+  std::string all = OrNoMemory([names] { return Quoted(names); });
   Py_DECREF(names);
+  if (PyErr_Occurred() != nullptr) return nullptr;
   return RaiseKind("AttributeError",
                    "a module of type %.100s has no function '%.200s'; it has %.2000s", TypeKey(o),
                    name, all.c_str());
@@ -301,7 +308,13 @@ PyObject* TableModule(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   PyObject* items = PySequence_Tuple(functions);
   if (items == nullptr) return nullptr;
-  std::vector<TVMTableFunction> table(static_cast<size_t>(PyTuple_GET_SIZE(items)));
+  std::vector<TVMTableFunction> table = OrNoMemory([items] {
+    return std::vector<TVMTableFunction>(static_cast<size_t>(PyTuple_GET_SIZE(items)));
+  });
+  if (PyErr_Occurred() != nullptr) {
+    Py_DECREF(items);
+    return nullptr;
+  }
   for (size_t i = 0; i < table.size(); ++i) {
     if (!ReadFunction(PyTuple_GET_ITEM(items, static_cast<Py_ssize_t>(i)), &table[i])) {
       Py_DECREF(items);

@@ -350,6 +350,13 @@ __attribute__((noinline)) PyObject* RunMany(PackedFuncObj* func, PyObject* const
   return result;
 }
 
+bool Keep(std::string* storage, const char* data, size_t size) {
+  return OrNoMemory([&] {
+    storage->assign(data, size);
+    return true;
+  });
+}
+
 }  // namespace
 
 void AddArgumentContext(PackedFuncObj* func, Py_ssize_t index) {
@@ -405,11 +412,11 @@ bool ResultToValue(PyObject* o, TVMValue* value, int* type_code) {
   if (ok) {
     switch (*type_code) {
       case kTVMStr:
-        text.storage.assign(value->v_str);
+        ok = Keep(&text.storage, value->v_str, strlen(value->v_str));
         value->v_str = text.storage.c_str();
         break;
       case kTVMBytes:
-        text.storage.assign(bytes.data, bytes.size);
+        ok = Keep(&text.storage, bytes.data, bytes.size);
         text.bytes = {text.storage.data(), text.storage.size()};
         value->v_handle = &text.bytes;
         break;

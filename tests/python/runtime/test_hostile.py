@@ -286,3 +286,29 @@ def test_more_threads_than_there_can_be(number):
         """
     )
     assert int(out) == 1024
+
+
+def test_results_that_are_too_long_for_the_memory():
+    out = run_alone(
+        """
+        import resource, tvm
+        echo = tvm.get_global_func("testing.echo")
+        wrap = tvm.get_global_func("testing.test_wrap_callback")
+        def fail(text):
+            raise ValueError(text)
+        def attempt(call):
+            try:
+                call()
+            except (MemoryError, ValueError) as error:
+                print(type(error).__name__)
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        size = 700 << 20
+        attempt(wrap(tvm.runtime.convert(lambda: "x" * size)))
+        attempt(wrap(tvm.runtime.convert(lambda: b"x" * size)))
+        attempt(wrap(tvm.runtime.convert(lambda: fail("x" * size))))
+        attempt(lambda: echo([0] * (size // 8)))
+        print("alive", echo("x"))
+        """
+    )
+    assert out.split()[-2:] == ["alive", "x"]
+    assert set(out.split()[:-2]) <= {"MemoryError", "ValueError"}
