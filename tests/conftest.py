@@ -57,6 +57,11 @@ def torch():
 
 
 @pytest.fixture
+def mypy():
+    require("mypy", importlib.util.find_spec("mypy") is not None, "pip install mypy")
+
+
+@pytest.fixture
 def jax():
     require("jax", importlib.util.find_spec("jax") is not None, "pip install jax")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")

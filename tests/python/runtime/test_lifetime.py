@@ -466,6 +466,8 @@ def test_interrupt_during_a_call():
     out = run("""
         import signal
         f = _core.convert_function(lambda: time.sleep(0.05))
+        # a process started in the background may have been told to ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             for _ in range(200): f()
