@@ -185,9 +185,9 @@ class _Backward:
         factor = self._factor(op, whole, lead)
         self._hand_on(op, list(op.axis), lead, whole is None, value, factor, ())
 
-    def _factor(self, op: ComputeOp, whole: Tensor | None, lead: list[Var]) -> PrimExpr:
+    def _factor(self, op: ComputeOp, whole: Tensor | None, lead: list[Var]) -> Any:
         if whole is None:
-            return const_of(1, self.output.dtype)  # type: ignore[no-any-return]
+            return const_of(1, self.output.dtype)
         return whole(*lead, *[iv.var for iv in op.axis])
 
     def _through_reduce(
@@ -342,8 +342,8 @@ def _share(
         )
     best = _over(op, "best", tir.max if kind is tir.Max else tir.min, at, condition)
     is_best = tir.EQ(at, best(*here))
-    count = _over(op, "count", tir.sum, tir.cast(is_best, at.dtype), condition)
-    return one / count(*here), is_best
+    ties = _over(op, "count", tir.sum, tir.cast(is_best, at.dtype), condition)
+    return one / ties(*here), is_best
 
 
 def _over(op: ComputeOp, name: str, reducer: Any, element: Any, condition: PrimExpr) -> Tensor:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     # conditions under which a term counts (and may be evaluated), and the term
     Guards = tuple[PrimExpr, ...]
-    Terms = list[tuple[Guards, PrimExpr]]
+    Terms = list[tuple[Guards, Any]]
 
 
 def _c(value: float, like: Any) -> Any:
@@ -232,7 +232,8 @@ def _step(node: Any, terms: Terms, where: str) -> list[tuple[Any, Terms]]:
     if kind is tir.Call:
         name = getattr(node.op, "name", "").removeprefix("tir.")
         if name == "if_then_else":
-            return _branches(*node.args, terms)
+            cond, yes, no = node.args
+            return _branches(cond, yes, no, terms)
         call = CALLS.get(name)
         if call is not None:
             out: list[tuple[Any, Terms]] = [(arg, []) for arg in node.args]

@@ -180,7 +180,7 @@ class Solution:
     # ---- conditions
     def _conditions(self) -> list[PrimExpr]:
         algebra = self.algebra
-        conds = []
+        conds: list[PrimExpr] = []
         for var, value in self.values.items():
             dom = self.domains[var]
             offset = algebra.merged(add(algebra.poly(value), algebra.poly(dom.min), -1))

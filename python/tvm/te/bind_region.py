@@ -129,9 +129,10 @@ def bind_region(
         if not single:
             advice = "" if stands.strides else "; declare it with strides=[te.var(...), ...]"
             fix(f"strides[{axis}]", wanted, value, advice)
-    lows = [0] * len(region) if realized is None else [r.min for r in realized]
+    lows: list[Any] = [0] * len(region) if realized is None else [r.min for r in realized]
     offset: Any = buffer.elem_offset if realized is None else 0
-    for (begin, _), low, stride in zip(region, lows, actual):
+    starts: list[Any] = [begin for begin, _ in region]
+    for begin, low, stride in zip(starts, lows, actual):
         offset = offset + (begin - low) * stride
     offset = algebra.simplify(tir.expr.convert(offset))
     fix("elem_offset", stands.elem_offset, offset, "; declare it with offset_factor=1")

@@ -69,7 +69,7 @@ class ExternOp(Operation):
     @property
     def whole_inputs(self) -> tuple[Tensor, ...]:
         """The tensors that `with_inputs` replaces."""
-        return self.inputs  # type: ignore[no-any-return]
+        return self.inputs
 
     def with_inputs(self, inputs: list[Tensor]) -> ExternOp:
         """The same body over other tensors."""
@@ -172,7 +172,7 @@ def _buffers(given: Any, shapes: Any, dtypes: Any, names: Any, name: str) -> lis
         given = list(given) if isinstance(given, (list, tuple)) else [given]
         if len(given) != len(shapes):
             raise ValueError_(f"{name}: expected {len(shapes)} buffers, but got {len(given)}")
-        return given
+        return given  # type: ignore[no-any-return]
     return [tir.decl_buffer(s, d, n) for s, d, n in zip(shapes, dtypes, names)]
 
 

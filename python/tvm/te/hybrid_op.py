@@ -91,7 +91,7 @@ def scheduled_body(stage: Stage, op: HybridOp) -> Stmt:
         for iv in stage.leaf_iter_vars
         if stage.kind_of(iv) in _KINDS
     }
-    return _Annotate(kinds)(body) if kinds else body  # type: ignore[no-any-return]
+    return _Annotate(kinds)(body) if kinds else body
 
 
 class _OneLoop(StmtExprMutator):

@@ -65,7 +65,7 @@ class ScanOp(Operation):
         return tuple(self.state_placeholder[index].shape)
 
     def output_dtype(self, index: int) -> str:
-        return self.update[index].dtype
+        return str(self.update[index].dtype)
 
     @property
     def root_iter_vars(self) -> tuple[IterVar, ...]:

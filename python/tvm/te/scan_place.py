@@ -16,7 +16,7 @@ from tvm import tir
 from tvm.arith.index_algebra import Algebra, add, constant
 from tvm.error import ScheduleError
 from tvm.ir.expr import Range
-from tvm.tir import IntImm, IterVar, PrimExpr, ProducerLoad, Var, stmt_functor
+from tvm.tir import IntImm, IterVar, ProducerLoad, Var, stmt_functor
 from tvm.tir.stmt_functor import StmtExprMutator
 
 from .operation import ComputeOp, Operation, loads_of
@@ -121,7 +121,7 @@ class Aliases:
                 for tensor in (scan.init[k], scan.update[k]):
                     other = stages[tensor.op]
                     is_init = tensor is scan.init[k]
-                    here = not is_init or paths.get(other, [None]) == paths[stage]  # type: ignore[list-item]
+                    here = not is_init or paths.get(other, [None]) == paths[stage]
                     if (
                         not isinstance(tensor.op, ComputeOp)
                         or other.is_output
@@ -146,7 +146,7 @@ class Aliases:
             if self.tensors.get(tensor) == target:
                 continue
             domains = [ranges[iv] for iv in scan.spatial_axes(k)]
-            row: PrimExpr = scan.scan_axis.var
+            row = scan.scan_axis.var
             if init:
                 row = Var("c0", row.dtype)
             loops = [Var(f"c{d}", dom.extent.dtype) for d, dom in enumerate(domains, 1)]
@@ -161,7 +161,7 @@ class Aliases:
 
     def rewrite(self, body: Stmt) -> Stmt:
         """The program with the aliased tensors replaced."""
-        return _Rename(self.tensors)(body) if self.tensors else body  # type: ignore[no-any-return]
+        return _Rename(self.tensors)(body) if self.tensors else body
 
 
 class _Rename(StmtExprMutator):
@@ -169,17 +169,17 @@ class _Rename(StmtExprMutator):
         self._tensors = tensors
 
     def visit_producer_load_(self, op: Any) -> Any:
-        made = super().visit_producer_load_(op)  # type: ignore[misc]
+        made = super().visit_producer_load_(op)
         target = self._tensors.get(made.producer)
         return made if target is None else ProducerLoad(target, made.indices)
 
     def visit_producer_store_(self, op: Any) -> Any:
-        made = super().visit_producer_store_(op)  # type: ignore[misc]
+        made = super().visit_producer_store_(op)
         target = self._tensors.get(made.producer)
         return made if target is None else tir.ProducerStore(target, made.value, made.indices)
 
     def visit_attr_stmt_(self, op: Any) -> Any:
-        made = super().visit_attr_stmt_(op)  # type: ignore[misc]
+        made = super().visit_attr_stmt_(op)
         node = made.node
         if isinstance(node, tuple) and node[-1] in self._tensors:
             node = (*node[:-1], self._tensors[node[-1]])

@@ -207,7 +207,7 @@ class Tensorized:
                 f"{tensor.name}"
             )
 
-    def _match_body(self, mine: PrimExpr, wanted: PrimExpr, names: dict[Var, PrimExpr]) -> None:
+    def _match_body(self, mine: Any, wanted: Any, names: dict[Var, PrimExpr]) -> None:
         pairs: list[tuple[Any, Any]] = []
         if isinstance(mine, Reduce) != isinstance(wanted, Reduce):
             raise self._mismatch(mine, wanted)
@@ -259,12 +259,12 @@ class Tensorized:
                 numbers += [algebra.expr(begin, size.dtype), algebra.expr(extent, size.dtype)]
             region = tir.Call("handle", "tir.tvm_tuple", numbers)
             body = tir.AttrStmt((buffer, tensor), "buffer_bind_scope", region, body)
-        return body
+        return body  # type: ignore[no-any-return]
 
     def first_round(self, reduce_leaves: list[IterVar]) -> PrimExpr:
         """Whether all loops over reduction axes are at their begin."""
         conds = [tir.EQ(iv.var, _cast(self.ranges[iv].min, iv.var.dtype)) for iv in reduce_leaves]
-        return tir.all(*conds)
+        return tir.all(*conds)  # type: ignore[no-any-return]
 
 
 def _cast(value: PrimExpr, dtype: str) -> PrimExpr:

@@ -78,7 +78,7 @@ class _ToLoads(StmtExprMutator):
                 f"create_prim_func: tensor {op.producer.name} is read, but is not among the "
                 "parameters"
             )
-        indices = self._mutate_all(op.indices)
+        indices: Any = self._mutate_all(op.indices)
         if self._dtype is not None:
             indices = [tir.cast(index, self._dtype) for index in indices]
         return tir.BufferLoad(buffer, indices)

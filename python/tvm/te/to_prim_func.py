@@ -138,7 +138,7 @@ class _ToBuffersOfForeign(_ToBuffers):
 
     def visit_for_(self, op: Any) -> Any:
         self.algebra.bind(op.loop_var, op.min, op.extent)
-        return super().visit_for_(op)  # type: ignore[misc]
+        return super().visit_for_(op)
 
 
 def to_prim_func(args: list[Any], body: Stmt, binds: dict[Tensor, Buffer]) -> PrimFunc:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tvm.tir import Stmt
 
-_LOOPS = {
+_LOOPS: dict[str, Any] = {
     "range": ForKind.SERIAL,
     "serial": ForKind.SERIAL,
     "unroll": ForKind.UNROLLED,
@@ -311,7 +311,8 @@ class _Parser:
         if isinstance(node.target, ast.Name):
             now: Any = self._read(self._lookup(node.target.id))
         else:
-            now = self._value(ast.Subscript(node.target.value, node.target.slice, ast.Load()))  # type: ignore[attr-defined]
+            target: Any = node.target
+            now = self._value(ast.Subscript(target.value, target.slice, ast.Load()))
         return self._assign(node.target, self._apply(node.op, now, self._value(node.value)))
 
     def _memory(self, name: str, called: str, node: ast.Call) -> Any:
