@@ -113,8 +113,17 @@ from .tensor_intrin import TensorIntrin, decl_tensor_intrin
 tensor.Operation = Operation  # type: ignore[misc,attr-defined]
 tensor.PlaceholderOp = PlaceholderOp  # type: ignore[attr-defined]
 tensor.ComputeOp = ComputeOp  # type: ignore[attr-defined]
+tensor.ExternOp = ExternOp  # type: ignore[attr-defined]
+tensor.HybridOp = HybridOp  # type: ignore[attr-defined]
+tensor.ScanOp = ScanOp  # type: ignore[attr-defined]
+operation.extern = extern  # type: ignore[attr-defined]
+operation.scan = scan  # type: ignore[attr-defined]
+
+# stands between indices of `Stage.transform_layout` that are dimensions of memory of their own
+AXIS_SEPARATOR = "axis_separator"
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "ComputeOp",
     "ExternOp",
     "Fuse",

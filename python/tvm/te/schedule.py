@@ -6,6 +6,7 @@ from tvm import tir
 from tvm.error import ScheduleError, TypeError_
 from tvm.ir.base import STATE_CLASSES
 from tvm.runtime.object import Object
+from tvm.tir import Buffer, IterVar
 
 from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
@@ -17,16 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tvm.tir import IterVar
-
 __all__ = [
     "AutoInlineBroadcast",
     "AutoInlineElemWise",
     "AutoInlineInjective",
+    "Buffer",
     "CreateAttachPath",
     "CreateReadGraph",
     "Fuse",
     "InferBound",
+    "IterVar",
     "IterVarAttr",
     "IterVarRelation",
     "PostDFSOrder",

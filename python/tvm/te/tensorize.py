@@ -178,6 +178,9 @@ class Tensorized:
                 f"expected {kind} extents {expected} (in front of them only 1), but the region "
                 f"has {text}"
             )
+        for iv, extent in zip(wanted, extents[lead:]):
+            # so that i % 16 of sixteen iterations is i
+            algebra.bind(iv.var, 0, algebra.expr(extent, iv.var.dtype))
         for position, iv in enumerate(mine):
             begin = algebra.expr(self.roots[iv][0], iv.var.dtype)
             if position >= lead:

@@ -189,6 +189,64 @@ def test_llvm_intrinsic(run):
     assert "llvm.fma.v8f32" in f.get_source()
 
 
+def has_vnni():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return "avx512_vnni" in file.read()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not has_vnni(), reason="needs a processor with AVX512-VNNI")
+def test_vnni():
+    """A product of uint8 and int8 matrices: four products a lane in one instruction."""
+    n, m, l = 6, 32, 16
+    x = te.placeholder((4,), "uint8", name="x")
+    w = te.placeholder((16, 4), "int8", name="w")
+    k = te.reduce_axis((0, 4), name="k")
+    y = te.compute(
+        (16,), lambda i: te.sum(x[k].astype("int32") * w[i, k].astype("int32"), axis=k), name="y"
+    )
+
+    def fcompute(ins, outs):
+        def step(start):
+            four = tir.reinterpret("int32", ins[0].vload(0, "uint8x4"))
+            weights = tir.reinterpret("int32x16", ins[1].vload((0, 0), "int8x64"))
+            value = tir.call_llvm_pure_intrin(
+                "int32x16", "llvm.x86.avx512.vpdpbusd.512", tir.const(3, "uint32"),
+                start, tir.Broadcast(four, 16), weights,
+            )  # fmt: skip
+            return outs[0].vstore(0, value)
+
+        zero = tir.const(0, "int32x16")
+        return step(zero), outs[0].vstore(0, zero), step(outs[0].vload(0, "int32x16"))
+
+    intrin = te.decl_tensor_intrin(y.op, fcompute, name="vpdpbusd")
+    A = te.placeholder((n, l), "uint8", name="A")
+    W = te.placeholder((m // 16, l // 4, 16, 4), "int8", name="W")
+    k = te.reduce_axis((0, l), name="k")
+    C = te.compute(
+        (n, m),
+        lambda i, j: te.sum(
+            A[i, k].astype("int32") * W[j // 16, k // 4, j % 16, k % 4].astype("int32"), axis=k
+        ),
+        name="C",
+    )
+    s = te.create_schedule(C.op)
+    jo, ji = s[C].split(C.op.axis[1], factor=16)
+    ko, ki = s[C].split(k, factor=4)
+    s[C].reorder(C.op.axis[0], jo, ko, ji, ki)
+    s[C].tensorize(ji, intrin)
+    a = np.random.randint(0, 255, (n, l)).astype("uint8")
+    b = np.random.randint(-128, 127, (l, m)).astype("int8")
+    packed = b.reshape(l // 4, 4, m // 16, 16).transpose(2, 0, 3, 1).copy()
+    out = tvm.nd.array(np.zeros((n, m), "int32"))
+    f = tvm.build(s, [A, W, C], "llvm")
+    f(tvm.nd.array(a), tvm.nd.array(packed), out)
+    np.testing.assert_array_equal(out.numpy(), a.astype("int32") @ b.astype("int32"))
+    assert "vpdpbusd" in f.get_source("asm")
+
+
 def gemv_stage(l=12, source=None):
     A = te.placeholder((4, l), name="A")
     B = te.placeholder((8, l), name="B")
