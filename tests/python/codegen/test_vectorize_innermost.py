@@ -160,3 +160,33 @@ def test_option_switches_it_off():
         text = build(plus_one()).get_source()
     assert "x float>" not in text
     assert "x float>" in build(plus_one()).get_source()
+
+
+def test_names_of_indices_do_not_hide_dependences():
+    """B[i + c] with c = k: turns of i depend on each other, which the name c hides."""
+    A, B = tir.decl_buffer((200,), "int32", "A"), tir.decl_buffer((200,), "int32", "B")
+    c = Var("c", "int32")
+
+    def cell(i):
+        def step(k):
+            here = [i + c]
+            store = BufferStore(B, BufferLoad(B, here) * 3 + BufferLoad(A, [i]), here)
+            return tir.LetStmt(c, k * 2, store)
+
+        return serial(5, step)
+
+    func = function([A, B], serial(64, cell))
+    arrays = np.arange(200, dtype="int32"), np.ones(200, "int32")
+    check_against_interpreter(func, *arrays)
+
+
+def test_named_indices_are_vectorised_all_the_same():
+    A, B = tir.decl_buffer((64,), "float32", "A"), tir.decl_buffer((64,), "float32", "B")
+    c = Var("c", "int32")
+
+    def turn(i):
+        return tir.LetStmt(c, i + 0, BufferStore(B, BufferLoad(A, [c]) * 2.0, [c]))
+
+    func = function([A, B], serial(64, turn))
+    assert "x float>" in build(func).get_source()
+    check_against_interpreter(func, np.arange(64, dtype="float32"), np.zeros(64, "float32"))

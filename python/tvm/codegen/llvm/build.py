@@ -7,6 +7,7 @@ from ...ir.deep import call_deep
 from ...ir.transform import PassContext
 from ...tir.arg_table import ArgTable
 from ...tir.function import PrimFunc
+from ...tir.transform.inline_index_lets import inline_index_lets
 from ...tir.transform.lower_intrin import lower_intrin
 from ...tir.transform.make_packed_api import make_packed_api
 from ...tir.transform.vectorize_innermost import vectorize_innermost
@@ -144,6 +145,7 @@ def generate(mod: IRModule, target: Target | None, machine: Machine) -> tuple[Un
             )
         name = str(func.attrs.get("global_symbol", var.name_hint))
         symbol = f"{name}_compute_"
+        func = inline_index_lets(func)
         # before loops are cut in two: it can still be seen what is element by element
         table = ArgTable.from_prim_func(func)
         if vectors:

@@ -141,8 +141,10 @@ class Unit:
         parts += self._globals
         parts += self.functions
         parts += self._declared.values()
-        parts.append("attributes #0 = { " + machine.attributes + " }")
-        parts.append("attributes #1 = { noinline optnone " + machine.attributes + " }")
+        # the lists of features are long: only what is used
+        for group, words in (("#0", ""), ("#1", "noinline optnone ")):
+            if any(f" {group} {{" in item[: item.find("\n")] for item in self.functions):
+                parts.append(f"attributes {group} = {{ {words}{machine.attributes} }}")
         parts += self._metadata
         return "\n".join(parts) + "\n"
 
