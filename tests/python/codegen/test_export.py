@@ -1,4 +1,4 @@
-"""Libraries, object files and archives: written, loaded again, the same results and the same errors."""
+"""Libraries, object files, archives: written, loaded again, the same results, the same errors."""
 
 import ctypes
 import os
@@ -227,11 +227,12 @@ def test_sizes_that_are_expressions_and_repeat(target, tmp_path):
     B = tir.decl_buffer((tir.floordiv(n * m, 3) + 1, tir.max(n, 2)), "int8", "B")
     C = tir.decl_buffer((m - n, tir.floormod(n, tir.Cast("int64", m))), "int8", "C")
     modules = both_entries(function([A, B, C]), target, tmp_path)
-    calls = []
-    for a in ((3, 5), (1, 1), (0, 4), (7, 2)):
-        for b in ((6, 3), (1, 2), (2, 2), (5, 7)):
-            for c in ((2, 3), (0, 0), (4, 0), (5, 1)):
-                calls.append((array(a, "int8"), array(b, "int8"), array(c, "int8")))
+    calls = [
+        (array(a, "int8"), array(b, "int8"), array(c, "int8"))
+        for a in ((3, 5), (1, 1), (0, 4), (7, 2))
+        for b in ((6, 3), (1, 2), (2, 2), (5, 7))
+        for c in ((2, 3), (0, 0), (4, 0), (5, 1))
+    ]
     check_same(modules, calls, len(calls) - 3)
 
 
@@ -678,7 +679,7 @@ def test_files_that_are_no_libraries(tmp_path):
 
 
 def test_any_cut_of_a_library_is_refused_or_works(tmp_path):
-    """Never a crash: the loader of the system maps what a header says, whether it is there or not."""
+    """Never a crash: the system's loader maps what a header says, whether it is there or not."""
     scale("llvm").export_library(tmp_path / "lib.so")
     data = (tmp_path / "lib.so").read_bytes()
     loaded = 0
