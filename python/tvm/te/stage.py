@@ -464,6 +464,44 @@ class Stage(StagePlace):
         attr.dim_align_factor = int(factor)
         attr.dim_align_offset = int(offset)
 
+    def transform_layout(self, mapping_function: Any) -> list[IterVar]:
+        """Give the tensor other dimensions; what reads it reads it there.
+
+        Parameters
+        ----------
+        mapping_function : function
+            From the tensor's indices to the new ones, for instance
+            ``lambda n, c: [n, c // 4, te.AXIS_SEPARATOR, c % 4]``. Separators say which dimensions
+            belong together in memory of several dimensions; plain memory has one.
+
+        Returns
+        -------
+        list of IterVar
+            The new axes; none for a placeholder.
+
+        Raises
+        ------
+        ScheduleError
+            If axes were split or fused already, or the function cannot be turned round.
+
+        Notes
+        -----
+        An argument of the function has the new shape: the caller brings it in the new layout.
+
+        Examples
+        --------
+        >>> from tvm import te
+        >>> A = te.placeholder((2, 8), name="A")
+        >>> B = te.compute((2, 8), lambda i, j: A[i, j] + 1.0, name="B")
+        >>> s = te.create_schedule(B.op)
+        >>> axes = s[B].transform_layout(lambda i, j: [j // 4, i, j % 4])
+        >>> [int(iv.dom.extent) for iv in axes]
+        [2, 2, 4]
+        """
+        from .layout import transform_layout
+
+        return transform_layout(self, mapping_function)
+
     # ---- for the lowering
     @property
     def root_iter_vars(self) -> tuple[IterVar, ...]:

@@ -56,9 +56,8 @@ def test_graphs_of_any_schedule(seed):
     """Every edge joins nodes that are there, brackets match."""
     program = Program(Chooser.seeded(seed))
     s = program.schedule(rfactor=True, hints=True)
-    for dot in map(lambda f: f(s), (
-        schedule_view.dataflow_dot, schedule_view.schedule_dot, schedule_view.axes_dot,
-    )):  # fmt: skip
+    for make in (schedule_view.dataflow_dot, schedule_view.schedule_dot, schedule_view.axes_dot):
+        dot = make(s)
         assert dot.count("{") == dot.count("}")
         lines = [line.strip() for line in dot.splitlines()]
         nodes = {line.split(" ")[0] for line in lines if " [label=" in line and " -> " not in line}
