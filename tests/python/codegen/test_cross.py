@@ -243,15 +243,21 @@ def built(tmp_path_factory):
     return build
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda item: item[1].partition("=")[2])
+# QEMU 7.2 fails an assertion of its own on vector conversions of RISC-V.
+EMULATED = [
+    pytest.param(machine, program, id=f"{machine[1].partition('=')[2]}-{program.__name__}")
+    for machine in MACHINES
+    for program in PROGRAMS
+    if not ("+v" in machine[1] and program is conversions)
+]
+
+
+@pytest.mark.parametrize(("machine", "program"), EMULATED)
 def test_emulated(machine, program, built):
     name, target, compiler, emulator, reference = machine
     tools = (compiler, emulator[0])
     missing = [tool for tool in tools if shutil.which(tool) is None]
     require(f"qemu-{name}", not missing, f"no {', '.join(missing)}")
-    if "+v" in target and program is conversions:
-        pytest.skip("QEMU 7.2 fails an assertion of its own on these vector instructions")
     _, _, given = arrays_of(program)
     words = [str(PROGRAMS.index(program))]
     for item in given:

@@ -9,7 +9,6 @@ from ...tir.arg_table import ArgTable
 from ...tir.function import PrimFunc
 from ...tir.transform.inline_index_lets import inline_index_lets
 from ...tir.transform.lower_intrin import lower_intrin
-from ...tir.transform.make_packed_api import make_packed_api
 from ...tir.transform.vectorize_innermost import vectorize_innermost
 from .compile import Compiled
 from .function import write_function
@@ -66,6 +65,7 @@ class LLVMCode:
     def packed(self) -> Compiled:
         """The code with functions in the classic packed form, as it is saved and shown."""
         if self._packed is None:
+            from ...tir.transform.make_packed_api import make_packed_api
             from .packed_entry import add_packed_entries
 
             given = [

@@ -398,7 +398,6 @@ class Statements(Expressions):
                 self._stack_bytes += size
                 self._local.add(node.buffer_var)
                 self.unit.has_temporaries = True
-                self.straight = False
                 self.values[node.buffer_var] = self.at_entry(
                     f"alloca [{size} x i8], align 64", "local"
                 )

@@ -370,13 +370,13 @@ class _Split:
         # elements up to the first whole cache line of what is written
         width = info(store.buffer.dtype).bits // 8
         start = substitute(store.indices[0], {self.var: op.min})
-        address = E.Call("int64", "tir.reinterpret", [store.buffer.data])
+        address: Any = E.Call("int64", "tir.reinterpret", [store.buffer.data])
         if not (type(start) is IntImm and start.value == 0):
             address = E.Add(address, E.Mul(E.Cast("int64", start), _some(width, "int64")))
         line = _some(LINE - 1, "int64")
         over = E.Call("int64", "tir.bitwise_and", [E.Sub(_some(0, "int64"), address), line])
         shift = _some(width.bit_length() - 1, "int64")
-        ahead = E.Cast(dtype, E.Call("int64", "tir.shift_right", [over, shift]))
+        ahead: Any = E.Cast(dtype, E.Call("int64", "tir.shift_right", [over, shift]))
         large = E.GT(extent, _some(least, dtype))
         if type(extent) is not IntImm:
             ahead = E.Select(large, ahead, zero)
