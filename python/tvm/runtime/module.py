@@ -345,7 +345,10 @@ def load_module(path: Any, fmt: str = "") -> Module:
     """
     import os
 
-    path = os.path.abspath(os.fspath(path))
+    try:
+        path = os.path.abspath(os.fspath(path))
+    except TypeError as problem:
+        raise TypeError_(f"load_module: the path: {problem}") from None
     if not os.path.isfile(path):
         raise OSError_(f"load_module: there is no file {path}")
     kind = fmt or os.path.splitext(path)[1].lstrip(".")

@@ -61,6 +61,8 @@ def test_wrong_arguments_of_builtins_are_our_errors():
         lambda: module.get_function(5),
         lambda: _core.get_global_func(5),
         lambda: _core.load_module(5),
+        lambda: tvm.runtime.load_module(5),
+        lambda: tvm.runtime.load_module(None),
         lambda: _core.table_module("test", [("name", "address", b"")]),
         lambda: _core.table_module("test", [(1, 2, b"")]),
         lambda: _core.device_attr("cpu", 0, 0),
