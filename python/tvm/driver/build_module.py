@@ -34,6 +34,7 @@ def _lower_passes(simple_mode: bool, config: Mapping[str, Any]) -> list[Pass]:
         # while accesses have all their dimensions
         *([passes.InstrumentBoundCheckers()] if _checks_bounds(config) else []),
         passes.PromoteIndex(),
+        passes.InjectRollingBuffer(),
         passes.InjectPrefetch(),
         passes.StorageFlatten(),
         *added[1],

@@ -128,6 +128,8 @@ class _Builder:
                         [position, attr.dim_align_factor, attr.dim_align_offset],
                     )
                     body = tir.AttrStmt(tensor, "buffer_dim_align", align, body)
+            if stage.rolling_buffered:
+                body = tir.AttrStmt(tensor, "rolling_buffer_scope", 1, body)
             scope = scope_of(stage, self.inference.paths[stage])
             body = tir.ProducerRealize(tensor, bounds, _true(), body, scope)
         return body

@@ -236,6 +236,9 @@ class Program:
                 if readers:
                     s.cache_read(op.output(0), "local", readers)
                     log.append(f"cache_read {op.name}")
+        if hints:
+            for stage in [st for st in s.stages if st.is_computed]:
+                self._layout(stage, log)
         if rfactor:
             for stage in [st for st in s.stages if st.is_computed]:
                 self._rfactor(s, stage, log)
@@ -261,10 +264,35 @@ class Program:
                 if stage.attach_type == te.Stage.INLINE:
                     continue
                 self._hints(s, stage, log)
-                if not stage.is_output and choose.chance(40):
-                    stage.double_buffer()
-                    log.append(f"{stage.name}: double_buffer")
+                if not stage.is_output and choose.chance(60):
+                    if choose.chance(50):
+                        stage.double_buffer()
+                        log.append(f"{stage.name}: double_buffer")
+                    else:
+                        stage.rolling_buffer()
+                        log.append(f"{stage.name}: rolling_buffer")
         return s
+
+    def _layout(self, stage, log):
+        """Other dimensions for a temporary."""
+        choose, ndim = self.choose, len(stage.op.axis)
+        if stage.is_output or not ndim or not choose.chance(15):
+            return
+        factor, axis = 1 + choose.below(4), choose.below(ndim)
+
+        def blocked(*indices):
+            rest = [index for k, index in enumerate(indices) if k != axis]
+            return [indices[axis] // factor, *rest, indices[axis] % factor]
+
+        def turned(*indices):
+            return list(reversed(indices))
+
+        if self.symbolic or choose.chance(40):
+            stage.transform_layout(turned)
+            log.append(f"{stage.name}: turned round")
+        else:
+            stage.transform_layout(blocked)
+            log.append(f"{stage.name}: dimension {axis} in blocks of {factor}")
 
     def _rfactor(self, s, stage, log):
         choose = self.choose

@@ -31,11 +31,6 @@ def test_seeded_hints(block):
         check(Chooser.seeded(9000 + seed), rfactor=seed % 3 == 0, hints=True)
 
 
-@pytest.mark.parametrize("seed", [4, 104, 286])
-def test_found_before_hints(seed):
-    check(Chooser.seeded(seed), rfactor=seed % 3 == 0, hints=True)
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_drawn(data):

@@ -253,3 +253,19 @@ def test_env_threads_mistakes():
     s = te.create_schedule(out.op)
     with pytest.raises(ScheduleError, match="expected thread axes with a range"):
         s[out].env_threads([te.thread_axis("threadIdx.x")])
+
+
+def test_guards_and_regions_inside_virtual_threads():
+    """A virtual thread inside of a loop is run through before the loop is cut or fetched for."""
+    n = te.var("n")
+    A = te.placeholder((7, n), name="A")
+    B = te.compute((7, n), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], 3)
+    s[B].bind(inner, te.thread_axis("vthread"))
+    s[B].prefetch(A, outer, 1)
+    s[B].split(B.op.axis[1], 4)
+    a = np.random.rand(7, 10).astype("float32")
+    np.testing.assert_allclose(result(s, [A, B], a), a + 1)
+    mod = tvm.lower(s, [A, B])
+    tir.verify.verify(mod)

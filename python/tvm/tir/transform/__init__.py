@@ -14,6 +14,7 @@ from .function_pass import PrimFuncPass, prim_func_pass
 from .hoist_if_then_else import HoistIfThenElse
 from .inject_double_buffer import InjectDoubleBuffer
 from .inject_prefetch import InjectPrefetch
+from .inject_rolling_buffer import InjectRollingBuffer
 from .inject_virtual_thread import InjectVirtualThread
 from .loop_partition import LoopPartition
 from .promote_index import PromoteIndex
@@ -72,6 +73,7 @@ __all__ = [
     "HoistIfThenElse",
     "InjectDoubleBuffer",
     "InjectPrefetch",
+    "InjectRollingBuffer",
     "InjectVirtualThread",
     "LoopPartition",
     "PrimFuncPass",
