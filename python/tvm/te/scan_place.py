@@ -152,6 +152,11 @@ class Aliases:
             loops = [Var(f"c{d}", dom.extent.dtype) for d, dom in enumerate(domains, 1)]
             indices = [row, *[dom.min + loop for dom, loop in zip(domains, loops)]]
             body: Stmt = tir.ProducerStore(target, ProducerLoad(tensor, indices), indices)
+            for iv, dom, index in zip(scan.spatial_axes(k), domains, indices[1:]):
+                if dom is not iv.dom:
+                    # what is inferred may be more than there is
+                    inside = tir.all(index >= 0, index < iv.dom.extent)
+                    body = tir.IfThenElse(tir.likely(inside), body)
             for dom, loop in reversed(list(zip(domains, loops))):
                 body = tir.For(loop, IntImm(loop.dtype, 0), dom.extent, 0, body)
             if init:

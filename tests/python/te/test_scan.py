@@ -297,3 +297,101 @@ def test_fix_points():
     h2 = te.compute((l, m, n), lambda t, i, j: state[t - 1, i, j] * 2.0)
     step = te.compute((l, m, n), lambda t, i, j: h1[t, j, i] + h2[t, i, j])
     assert analysis(step) == [0, 0]
+
+
+def random_scan(choose):
+    """A scan with one or two states, cells between them, under a random schedule."""
+    m, n = choose(3, 7), choose(2, 9)
+    depth = choose(1, 2)
+    X = te.placeholder((m, n), name="X")
+    count = choose(1, 2)
+    states = [te.placeholder((m, n), name=f"state{k}") for k in range(count)]
+    inits = [
+        te.compute((depth, n), lambda t, i, k=k: X[t, i] * (k + 1.0), name=f"init{k}")
+        for k in range(count)
+    ]
+    back = [choose(1, depth) for _ in range(3)]
+    mirror, mixed = choose(0, 1), choose(0, 1)
+    k = te.reduce_axis((0, n), name="k")
+    cells = [
+        te.compute(
+            (m, n), lambda t, i: te.sum(states[0][t - back[0], k] * X[t, k], axis=k), name="cell"
+        ),
+        te.compute(
+            (m, n),
+            lambda t, i: states[-1][t - back[1], n - 1 - i if mirror else i] * 0.5,
+            name="shift",
+        ),
+    ]
+    updates = [
+        te.compute(
+            (m, n),
+            lambda t, i, k=k: cells[k][t, i] * 0.25
+            + states[k][t - back[2], i]
+            + (cells[1][t, n - 1 - i] if mixed else X[t, i]),
+            name=f"update{k}",
+        )
+        for k in range(count)
+    ]
+    outs = te.scan(inits, updates, states, inputs=[X])
+    outs = outs if isinstance(outs, list) else [outs]
+    D = te.compute((m, n), lambda t, i: outs[0][t, i] - outs[-1][t, n - 1 - i], name="D")
+
+    def reference(x):
+        value = [x * (k + 1.0) for k in range(count)]
+        for t in range(depth, m):
+            cell = np.repeat((value[0][t - back[0]] * x[t]).sum(), n)
+            shift = value[-1][t - back[1]] * 0.5
+            shift = shift[::-1] if mirror else shift
+            row = [
+                (cell, shift)[k] * 0.25 + value[k][t - back[2]] + (shift[::-1] if mixed else x[t])
+                for k in range(count)
+            ]
+            for k in range(count):
+                value[k][t] = row[k]
+        return value[0] - value[-1][:, ::-1]
+
+    s = te.create_schedule(D.op)
+    for stage in [*inits, *updates, D]:
+        axis = stage.op.axis[1]
+        if choose(0, 1):
+            outer, axis = s[stage].split(axis, factor=choose(1, 5))
+            if choose(0, 1):
+                s[stage].parallel(outer)
+        (s[stage].vectorize, s[stage].unroll, lambda iv: None)[choose(0, 2)](axis)
+    inside = [c for c in cells if any(c.op is op for op in te.schedule.ScanGetBody(outs[0].op))]
+    users = {c: [u for u in updates if c in u.op.input_tensors] for c in inside}
+    for cell in inside:
+        if len(users[cell]) == 1 and choose(0, 1):
+            user = users[cell][0]
+            s[cell].compute_at(s[user], s[user].leaf_iter_vars[choose(0, 1)])
+    if choose(0, 1):
+        readers = [op for op in te.schedule.ScanGetBody(outs[0].op) if X in op.input_tensors]
+        if readers:
+            s.cache_read(X, "local", readers)
+    if choose(0, 1):
+        readers = [
+            op for op in te.schedule.ScanGetBody(outs[0].op) if states[0] in op.input_tensors
+        ]
+        s.cache_read(states[0], "local", readers)
+    if choose(0, 1):
+        s[outs[0]].split(outs[0].op.scan_axis, factor=choose(1, 4))
+    place = choose(0, 3)
+    if place < 2:
+        s[outs[0]].compute_at(s[D], s[D].leaf_iter_vars[place])
+    elif place == 2:
+        for init in inits:
+            s[init].compute_root()
+    return s, [X, D], (m, n), reference
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random(run, seed):
+    import random
+
+    draw = random.Random(seed)
+    s, args, shape, reference = random_scan(draw.randint)
+    x = np.random.default_rng(seed).random(shape).astype("float32")
+    want = reference(x.astype("float64"))
+    size = np.abs(want).max() * 1e-5 + 1e-5
+    np.testing.assert_allclose(both(run, s, args, x, x * 0, atol=size), want, rtol=1e-4, atol=size)
