@@ -252,6 +252,19 @@ def test_what_does_not_stay_in_registers_is_right_too(step):
     check_against_interpreter(func, np.arange(10, dtype="float32"))
 
 
+def test_an_element_whose_address_is_taken_stays_in_memory():
+    B = tir.decl_buffer((4,), "int64", "B")
+
+    def body(value):
+        func = function([B], serial(50, lambda k: BufferStore(B, value, [1])))
+        return build(func).get_source().split("@main_compute_", 1)[1].split("\n}\n", 1)[0]
+
+    address = tir.Call("handle", "tir.address_of", [BufferLoad(B, [1])])
+    number = tir.Call("int64", "tir.reinterpret", [address])
+    assert "alloca i64" in body(BufferLoad(B, [1]) + 1)
+    assert "alloca i64" not in body(BufferLoad(B, [1]) + number)
+
+
 def test_nested_reductions():
     A, B = tir.decl_buffer((7 * 20,), "float32", "A"), tir.decl_buffer((5,), "float32", "B")
 

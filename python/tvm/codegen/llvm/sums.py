@@ -13,6 +13,7 @@ from ...ir.dtype import info
 from ...tir import expr as _expr
 from ...tir import stmt as _stmt
 from ...tir.stmt_functor import StmtExprVisitor, uses_var
+from ...tir.transform.vectorize_innermost import ONCE
 from .types import register_type
 
 TYPE_CHECKING = False
@@ -72,7 +73,9 @@ class _Accesses(StmtExprVisitor):
             self.plain = False
 
     def visit_call_(self, op: Any) -> None:
-        if not getattr(op.op, "name", "").startswith("tir."):
+        name = getattr(op.op, "name", "")
+        # what is called may look at the memory itself
+        if not name.startswith("tir.") or name in ONCE:
             self.plain = False
         super().visit_call_(op)
 

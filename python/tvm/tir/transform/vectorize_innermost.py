@@ -110,14 +110,14 @@ class _Look(StmtExprVisitor):
 
     def visit_call_(self, op: Any) -> None:
         name = getattr(op.op, "name", "")
-        if not name.startswith("tir.") or name in _ONCE:
+        if not name.startswith("tir.") or name in ONCE:
             self.fine = False
             return
         super().visit_call_(op)
 
 
 # calls that must happen as often and in the order in which the program says
-_ONCE = frozenset((
+ONCE = frozenset((
     "tir.call_extern", "tir.call_llvm_intrin", "tir.tvm_call_packed", "tir.tvm_call_cpacked",
     "tir.tvm_struct_set", "tir.ret", "tir.prefetch", "tir.tvm_access_ptr", "tir.address_of",
     "tir.tvm_storage_sync", "tir.atomic_add", "tir.assume",
