@@ -31,6 +31,7 @@ class IndexBounds:
         def poly(self, expr: Any) -> Poly: ...
         def is_index(self, poly: Poly) -> bool: ...
         def floormod(self, a: Poly, b: Poly, dtype: str) -> Poly: ...
+        def merged(self, poly: Poly) -> Poly: ...
 
     def bounds(self, poly: Poly) -> Bound:
         """Least and greatest value as integers, None where unknown."""
@@ -220,5 +221,5 @@ class IndexBounds:
             return self.nonnegative(add(a, b, -1))
         difference = add(a, b, -1)
         if kind is tir.EQ:
-            return not difference
+            return not difference or not self.merged(difference)
         return self.positive(difference) or self.positive({m: -c for m, c in difference.items()})

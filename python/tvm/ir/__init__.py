@@ -3,6 +3,7 @@
 from . import attrs, base, dtype, expr, module, op, serialization, structural, type
 from .attrs import Attrs, DictAttrs, make_node
 from .base import Node, Span
+from .env_func import EnvFunc
 from .expr import (
     BaseExpr,
     BaseFunc,
@@ -28,14 +29,17 @@ from .type import (
     TensorType,
     TupleType,
     Type,
+    TypeConstraint,
     TypeKind,
+    TypeRelation,
     TypeVar,
 )
 
 __all__ = [
-    "Attrs", "BaseExpr", "BaseFunc", "CallingConv", "DictAttrs", "FuncType", "GlobalVar",
+    "Attrs", "BaseExpr", "BaseFunc", "CallingConv", "DictAttrs", "EnvFunc", "FuncType", "GlobalVar",
     "IRModule", "Node", "Op", "PointerType", "PrimExpr", "PrimType", "Range", "RelayExpr", "Span",
-    "TensorType", "TupleType", "Type", "TypeKind", "TypeVar", "assert_structural_equal", "attrs",
+    "TensorType", "TupleType", "Type", "TypeConstraint", "TypeKind", "TypeRelation", "TypeVar",
+    "assert_structural_equal", "attrs",
     "base", "dtype", "expr", "get_first_structural_mismatch", "load_json", "make_node", "module",
     "op", "register_intrin_lowering", "register_op", "register_op_attr", "save_json",
     "serialization", "structural", "structural_equal", "structural_hash", "type",

@@ -14,6 +14,7 @@ import json
 from .. import error
 from .base import NODE_CLASSES, STATE_CLASSES, Node, new_from_fields
 from .deep import call_deep
+from .env_func import EnvFunc
 from .op import Op
 
 TYPE_CHECKING = False
@@ -88,6 +89,8 @@ class _Writer:
                 return {"type_key": name, "attrs": {"value": text}}
         if isinstance(value, Op):
             return {"type_key": "Op", "repr_str": value.name}
+        if isinstance(value, EnvFunc):
+            return {"type_key": "EnvFunc", "repr_str": value.name}
         if isinstance(value, Node):
             return self._node(value)
         if getattr(value, "type_key", "") in STATE_CLASSES:
@@ -216,7 +219,7 @@ class _Reader:
             return list(record.get("data") or ())
         if key in STATE_CLASSES:
             return [int(record["attrs"]["state"])]
-        if key in NODE_CLASSES and key != "Op":
+        if key in NODE_CLASSES and key not in ("Op", "EnvFunc"):
             return [int(text) for _, kind, text in self._fields(record) if kind == "node"]
         return []
 
@@ -240,6 +243,8 @@ class _Reader:
             return {made[k]: made[v] for k, v in zip(data[::2], data[1::2])}
         if key == "Op":
             return Op.get(record["repr_str"])
+        if key == "EnvFunc":
+            return EnvFunc.get(record["repr_str"])
         if key == "runtime.NDArray":
             return self._array(int(record["attrs"]["index"]))
         if key in STATE_CLASSES:

@@ -43,7 +43,7 @@ def get_first_structural_mismatch(
         return None
     from .object_path import ObjectPath
 
-    path = ObjectPath.root()
+    path: ObjectPath = ObjectPath.root()
     for step in found.path:
         if isinstance(step, str):
             path = path.attr(step)

@@ -107,16 +107,69 @@ class TypeVar(Type):
         return self.name_hint
 
 
+class TypeConstraint(Type):
+    """Base class of what must hold between types."""
+
+    __slots__ = ()
+
+
+class TypeRelation(TypeConstraint):
+    """A function that relates types, of which the first `num_inputs` are given.
+
+    Parameters
+    ----------
+    func : EnvFunc
+        The function.
+    args : list of Type
+        The types.
+    num_inputs : int
+        How many of them are given.
+    attrs : Attrs
+        What else the function gets.
+    """
+
+    __slots__ = ("args", "attrs", "func", "num_inputs")
+    type_key = "TypeRelation"
+    FIELDS = "func:r args:r num_inputs:x attrs:r"
+
+    def __init__(self, func: object, args: object, num_inputs: int, attrs: object) -> None:
+        self.func = func
+        self.args: tuple[Type, ...] = tuple(args)  # type: ignore[arg-type]
+        self.num_inputs = int(num_inputs)
+        self.attrs = attrs
+
+
 class FuncType(Type):
-    """The type of a function."""
+    """The type of a function.
 
-    __slots__ = ("arg_types", "ret_type")
+    Parameters
+    ----------
+    arg_types : list of Type
+        Those of the parameters.
+    ret_type : Type
+        That of the result.
+    type_params : list of TypeVar, optional
+        What the types may depend on.
+    type_constraints : list of TypeConstraint, optional
+        What must hold between them.
+    """
+
+    __slots__ = ("arg_types", "ret_type", "type_constraints", "type_params")
     type_key = "FuncType"
-    FIELDS = "arg_types:r ret_type:r"
+    FIELDS = "type_params:r arg_types:r ret_type:r type_constraints:r"
 
-    def __init__(self, arg_types: object, ret_type: Type) -> None:
+    def __init__(
+        self,
+        arg_types: object,
+        ret_type: Type,
+        type_params: object = (),
+        type_constraints: object = (),
+    ) -> None:
         self.arg_types: tuple[Type, ...] = tuple(arg_types)  # type: ignore[arg-type]
         self.ret_type = ret_type
+        self.type_params: tuple[Type, ...] = tuple(type_params or ())  # type: ignore[arg-type]
+        constraints: object = type_constraints or ()
+        self.type_constraints: tuple[Type, ...] = tuple(constraints)  # type: ignore[arg-type]
 
 
 class TensorType(Type):

@@ -52,6 +52,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .object_path import ObjectPath as ObjectPath
     from .params import load_param_dict as load_param_dict
     from .params import load_param_dict_from_file as load_param_dict_from_file
     from .params import save_param_dict as save_param_dict
@@ -65,6 +66,8 @@ _LATER = {
     "load_param_dict_from_file": "params",
     "params": "",
     "profiling": "",
+    "object_path": "",
+    "ObjectPath": "object_path",
     "toolchain": "",
     "_ffi_api": "",
 }

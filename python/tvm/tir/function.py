@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import error
 from ..ir.attrs import DictAttrs
+from ..ir.base import Node
 from ..ir.expr import BaseFunc
 from ..ir.type import TupleType, Type
 from .buffer import Buffer
@@ -13,6 +14,8 @@ from .stmt import Evaluate, Stmt
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_tensor_intrins: dict[str, TensorIntrin] = {}
 
 
 class PrimFunc(BaseFunc):
@@ -101,3 +104,70 @@ class PrimFunc(BaseFunc):
         from .specialize import specialize
 
         return specialize(self, param_map)
+
+
+class TensorIntrin(Node):
+    """A computation and a function that does the same with special instructions.
+
+    Parameters
+    ----------
+    desc : PrimFunc
+        The computation.
+    impl : PrimFunc
+        What may stand in its place; it takes the same parameters.
+    """
+
+    __slots__ = ("desc", "impl")
+    type_key = "tir.TensorIntrin"
+    FIELDS = "desc:r impl:r"
+
+    def __init__(self, desc: PrimFunc, impl: PrimFunc) -> None:
+        for name, func in (("desc", desc), ("impl", impl)):
+            if not isinstance(func, PrimFunc):
+                raise error.TypeError_(
+                    f"TensorIntrin: expected a PrimFunc as {name}, but got {type(func).__name__}"
+                )
+        if len(desc.params) != len(impl.params):
+            raise error.ValueError_(
+                f"TensorIntrin: the description has {len(desc.params)} parameters, but the "
+                f"implementation {len(impl.params)}"
+            )
+        for mine, other in zip(desc.params, impl.params):
+            if mine.dtype != other.dtype:
+                raise error.ValueError_(
+                    f"TensorIntrin: the parameter {mine.name} is of dtype {mine.dtype} in the "
+                    f"description, but of {other.dtype} in the implementation"
+                )
+        self.desc = desc
+        self.impl = impl
+
+    @staticmethod
+    def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> TensorIntrin:
+        """Make an intrinsic known by name.
+
+        Raises
+        ------
+        ValueError
+            When there is one of that name, unless `override` is set.
+        """
+        if name in _tensor_intrins and not override:
+            raise error.ValueError_(
+                f"TensorIntrin.register: {name!r} is registered already; pass override=True to "
+                "replace it"
+            )
+        made = _tensor_intrins[name] = TensorIntrin(desc, impl)
+        return made
+
+    @staticmethod
+    def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:
+        """The intrinsic of this name; None when there is none and `allow_missing` is set.
+
+        Raises
+        ------
+        ValueError
+            When there is none.
+        """
+        found = _tensor_intrins.get(name)
+        if found is None and not allow_missing:
+            raise error.ValueError_(f"TensorIntrin.get: there is no intrinsic named {name!r}")
+        return found
