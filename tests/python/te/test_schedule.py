@@ -224,3 +224,17 @@ def test_trivial_loops_on_request():
     body = te.schedule.ScheduleOps(s.normalize(), te.schedule.InferBound(s), True)
     assert isinstance(body, tir.For) and int(body.extent) == 1
     assert loops(s, [A, B]) == [("j", 5)]
+
+
+def test_vectors_inside_of_vectors(run):
+    """A producer that is vectorized inside a vectorized axis: one of both loops stays a loop."""
+    A = te.placeholder((8,), name="A")
+    Q = te.compute((8,), lambda i: A[i] + 1.0, name="Q")
+    D = te.compute((4, 8), lambda t, i: Q[0] + Q[7] * 2.0 + Q[i], name="D")
+    s = te.create_schedule(D.op)
+    s[Q].vectorize(Q.op.axis[0])
+    s[Q].compute_at(s[D], D.op.axis[1])
+    s[D].vectorize(D.op.axis[1])
+    a = np.random.rand(8).astype("float32")
+    got = run(s, [A, D], a, np.zeros((4, 8), "float32"))[1]
+    np.testing.assert_allclose(got, np.tile(a + a[0] + a[7] * 2 + 4, (4, 1)), rtol=1e-6)

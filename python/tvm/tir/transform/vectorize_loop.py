@@ -166,7 +166,7 @@ class _Vectorizer(StmtExprMutator):
     def visit_buffer_load_(self, op: Any) -> Any:
         indices = self._mutate_all(op.indices)
         if op.buffer.data in self.private:
-            return tir.BufferLoad(self._wide(op.buffer), [self._private(indices[0])])
+            return tir.BufferLoad(self._wide(op.buffer), [self._private(op, indices[0])])
         return op if indices is op.indices else tir.BufferLoad(op.buffer, indices)
 
     def _wide(self, buffer: Buffer) -> Buffer:
@@ -177,8 +177,11 @@ class _Vectorizer(StmtExprMutator):
             found = self.wider[buffer] = replace_buffer(buffer, shape=(wide,))
         return found
 
-    def _private(self, index: Any) -> Any:
+    def _private(self, op: Any, index: Any) -> Any:
         """Position of this lane's copy: the lanes' elements lie next to each other."""
+        if info(op.indices[0].dtype).lanes > 1:
+            # an inner loop was vectorized: a vector of vectors has no position
+            raise _Scalar
         lanes = IntImm(info(index.dtype).scalar, self.lanes)
         ramp = tir.Ramp(IntImm(lanes.dtype, 0), IntImm(lanes.dtype, 1), self.lanes)
         if info(index.dtype).lanes == 1:
@@ -191,7 +194,7 @@ class _Vectorizer(StmtExprMutator):
         value = self.visit(op.value)
         buffer = op.buffer
         if buffer.data in self.private:
-            buffer, indices = self._wide(buffer), (self._private(indices[0]),)
+            buffer, indices = self._wide(buffer), (self._private(op, indices[0]),)
         elif indices is op.indices and value is op.value:
             return op
         lanes = max(info(value.dtype).lanes, info(indices[-1].dtype).lanes)
