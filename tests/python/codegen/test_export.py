@@ -75,13 +75,14 @@ def test_what_an_object_takes_from_outside(target, tmp_path):
         loaded["scale_compute_"]
 
 
+@pytest.mark.parametrize("ending", ["so", "o", "tar"])
 @pytest.mark.parametrize("first", TARGETS)
 @pytest.mark.parametrize("second", TARGETS)
-def test_imported_modules_become_one_library(first, second, tmp_path):
+def test_imported_modules_become_one_library(first, second, ending, tmp_path):
     root, other = scale(first, "f", 2.0), scale(second, "g", 3.0)
     root.import_module(other)
-    root.export_library(tmp_path / "both.so")
-    loaded = load_module(tmp_path / "both.so")
+    root.export_library(tmp_path / f"both.{ending}")
+    loaded = load_module(tmp_path / f"both.{ending}")
     check_scale(loaded, 2.0, "f")
     check_scale(loaded, 3.0, "g")
     # the entry is the root's
@@ -636,6 +637,12 @@ def test_the_package_ziglang_is_a_compiler(monkeypatch, tmp_path):
     pytest.importorskip("ziglang")
     monkeypatch.setattr(toolchain, "find_compiler", lambda: None)
     assert export.compiler()[-2:] == ["ziglang", "cc"]
+
+
+@pytest.mark.nightly  # it first builds its own support library, which takes minutes
+def test_libraries_made_by_ziglang(monkeypatch, tmp_path):
+    pytest.importorskip("ziglang")
+    monkeypatch.setattr(toolchain, "find_compiler", lambda: None)
     monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(tmp_path / "zig"))
     monkeypatch.setenv("ZIG_LOCAL_CACHE_DIR", str(tmp_path / "zig"))
     scale("c").export_library(tmp_path / "lib.so")

@@ -33,14 +33,17 @@ class FunctionWriter(Statements):
         if parent is not None:
             self.is_parallel = True
             self.nonnegative = parent.nonnegative
-            self._names = parent._names
         # captured variables: (declaration in the closure, name there, value in the parent)
         self.captures: list[tuple[str, str, str]] = []
+        # data pointers whose memory no other pointer reaches
+        self.alone: set[Any] = set()
         # what the data pointers among the parameters point to
         self.pointees: dict[Any, str] = {}
 
     def finish(self, head: str) -> str:
         """The function's text."""
+        # parameters in the order of their slots, whatever was used first
+        self.entry.sort(key=_slot)
         body = self.body()
         return "\n".join([head + " {", *body, "}", ""])
 
@@ -60,6 +63,8 @@ class FunctionWriter(Statements):
         if found.kind == "handle":
             scalar = self.pointees.get(node, "void")
             word = f"{self.dialect.restrict} " if self.distinct and scalar != "void" else ""
+            if word:
+                self.alone.add(node)
             self.entry.append(f"  {scalar}* {word}const {name} = ({scalar}*)(uintptr_t){cell};")
             self.values[node] = Code(name)
             self.pointers[node] = scalar
@@ -96,15 +101,18 @@ class FunctionWriter(Statements):
             scalar = parent.pointers.get(node, "void")
             self.pointers[node] = scalar
             kind = f"{scalar}*"
+            if node in parent.alone:
+                self.alone.add(node)
         else:
             kind = self.type_name(node.dtype)
-        self.values[node] = self._field(node.name, kind, value.text)
+        self.values[node] = self._field(node.name, kind, value.text, node in self.alone)
 
-    def _field(self, hint: str, kind: str, value: str) -> Code:
+    def _field(self, hint: str, kind: str, value: str, alone: bool = False) -> Code:
         """A member of the closure, as a variable here."""
         name = self.name(hint)
         self.captures.append((kind, name, value))
-        const = f"{kind} const" if kind.endswith("*") else f"const {kind}"
+        word = f"{self.dialect.restrict} " if alone and self.dialect.restrict else ""
+        const = f"{kind} {word}const" if kind.endswith("*") else f"const {kind}"
         self.entry.append(f"  {const} {name} = closure->{name};")
         return Code(name)
 
@@ -160,6 +168,12 @@ class FunctionWriter(Statements):
         for _, member, value in inner.captures:
             self.line(f"{variable}.{member} = {value};")
         return f"&{variable}"
+
+
+def _slot(line: str) -> int:
+    """Which slot a declaration reads; those that read none stay where they are, before."""
+    _, found, rest = line.partition("slots[")
+    return int(rest.partition("]")[0]) if found else -1
 
 
 def _word(name: str) -> str:
