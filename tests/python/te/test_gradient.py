@@ -274,3 +274,67 @@ def test_refuses():
     R = te.compute((), lambda: odd(A[k], axis=k), name="R")
     with pytest.raises(NotImplementedError, match="R: the derivative of this reduction"):
         te.gradient(R, [A])
+
+
+def random_program(choose):
+    """Two or three operations whose reads are random affine positions, quotients and remainders."""
+
+    def position(variables, extent):
+        """An index in 0..extent-1 of variables with (name, extent)."""
+        kind = choose(0, 4)
+        var, size = variables[choose(0, len(variables) - 1)]
+        other, more = variables[choose(0, len(variables) - 1)]
+        if kind == 0:
+            return (var * choose(1, 3) + other) % extent
+        if kind == 1:
+            return tir.floormod(var // 2 + choose(0, 3), extent)
+        if kind == 2 and size <= extent:
+            return (size - 1) - var
+        if kind == 3 and size + more - 1 <= extent:
+            return var + other
+        if kind == 4 and 2 * size - 1 <= extent:
+            return var * 2
+        return tir.floormod(var, extent) if size > extent else var
+
+    def value(tensors, variables):
+        def read():
+            tensor = tensors[choose(0, len(tensors) - 1)]
+            return tensor(*[position(variables, int(e)) for e in tensor.shape])
+
+        kind = choose(0, 6)
+        a, b = read(), read()
+        return (
+            lambda: a * b,
+            lambda: te.sin(a) + b,
+            lambda: a / (b * b + 1.0),
+            lambda: te.if_then_else(variables[0][0] < 2, a, te.exp(b * 0.25)),
+            lambda: te.tanh(a - b) * a,
+            lambda: a * 3.0 - b,
+            lambda: te.sqrt(a * a + b * b + 0.5),
+        )[kind]()
+
+    A, B = double(choose(2, 6), choose(2, 5)), double(choose(2, 7), name="B")
+    tensors = [A, B]
+    for stage in range(choose(1, 3)):
+        shape = [choose(1, 5) for _ in range(choose(0, 2))]
+        extent = choose(2, 4)
+        reducer = (None, None, te.sum, te.max, tir.prod)[choose(0, 4)]
+
+        def element(*i, shape=shape, extent=extent, reducer=reducer):
+            variables = list(zip(i, shape))
+            if reducer is None:
+                return value(tensors, variables or [(tir.const(0), 1)])
+            k = te.reduce_axis((0, extent), name="k")
+            return reducer(value(tensors, [*variables, (k.var, extent)]), axis=k)
+
+        tensors.append(te.compute(tuple(shape), element, name=f"T{stage}"))
+    return tensors[-1], [A, B]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random(seed):
+    import random
+
+    output, inputs = random_program(random.Random(seed).randint)
+    arrays = [values(*[int(e) for e in t.shape]) for t in inputs]
+    check(output, inputs, arrays, tolerance=1e-4)
