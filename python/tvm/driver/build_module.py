@@ -13,6 +13,7 @@ from tvm.te.tensor import Tensor
 from tvm.tir import Block, Buffer, PrimFunc, Var
 from tvm.tir import transform as passes
 
+from .aliases import keep_aliases, note_aliases
 from .dump import begin, observed
 
 TYPE_CHECKING = False
@@ -105,7 +106,7 @@ def schedule_to_module(
     body = te_schedule._schedule_ops(normal, bool(config.get("tir.debug_keep_trivial_loop")))
     arguments, mapping = get_binds(_current(args, sch, normal), _current_binds(binds, sch, normal))
     func = te_schedule.SchedulePostProcToPrimFunc(arguments, body, mapping)
-    attrs = {"global_symbol": name}
+    attrs: dict[str, Any] = {"global_symbol": name}
     if config.get("tir.noalias") is False:
         attrs["tir.noalias"] = False
     return IRModule({name: func.with_attr(attrs)})
@@ -174,8 +175,7 @@ def _to_module(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     if isinstance(inp, IRModule):
         return inp
     raise TypeError_(
-        "lower: expected a schedule, a PrimFunc or an IRModule, but got "
-        f"{type(inp).__name__}"
+        f"lower: expected a schedule, a PrimFunc or an IRModule, but got {type(inp).__name__}"
     )
 
 
@@ -221,7 +221,8 @@ def lower(
     mod = _to_module(inp, args, name, binds)
     config = PassContext.current().config
     names = [] if config.get("tir.disable_cse_tir") else [passes.CommonSubexprElimTIR()]
-    return _run(mod, [*_block_passes(mod), *_lower_passes(simple_mode, config), *names])
+    sequence = [*_block_passes(mod), *_lower_passes(simple_mode, config), *names]
+    return note_aliases(mod, _run(mod, sequence))
 
 
 def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
@@ -232,7 +233,8 @@ def _lower_for_build(inp: Any, args: Any, name: str, binds: Any) -> IRModule:
     if isinstance(inp, Schedule):
         del before[0]
     config = PassContext.current().config
-    return _run(mod, [*_block_passes(mod), *before, *_lower_passes(False, config)])
+    sequence = [*_block_passes(mod), *before, *_lower_passes(False, config)]
+    return keep_aliases(mod, _run(mod, sequence))
 
 
 def build(

@@ -91,8 +91,8 @@ def pass_instrument(pi_cls: Any = None) -> Any:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             PassInstrument.__init__(self, cls.__name__)
-            own = cls.__init__
-            if own is not object.__init__:
+            own = vars(cls).get("__init__")
+            if own is not None:
                 own(self, *args, **kwargs)
 
         body["__init__"] = __init__

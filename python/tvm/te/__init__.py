@@ -110,7 +110,7 @@ from .tag import tag_scope
 from .tensor import Tensor, TensorSlice
 from .tensor_intrin import TensorIntrin, decl_tensor_intrin
 
-tensor.Operation = Operation  # type: ignore[misc,attr-defined]
+tensor.Operation = Operation  # type: ignore[attr-defined]
 tensor.PlaceholderOp = PlaceholderOp  # type: ignore[attr-defined]
 tensor.ComputeOp = ComputeOp  # type: ignore[attr-defined]
 tensor.ExternOp = ExternOp  # type: ignore[attr-defined]

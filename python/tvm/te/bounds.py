@@ -334,25 +334,26 @@ class BoundInference:
         """The range of an axis that holds all parts, within the tensor where that is proved."""
         algebra = self.algebra
         dtype = iv.var.dtype
-        whole = whole_interval(iv.dom, algebra)
+        dom: Range = iv.dom
+        whole = whole_interval(dom, algebra)
         need = self._clip(algebra.union([self._clip(p, whole) for p in parts], dtype), whole)
         if need.low is None or need.high is None:
-            return iv.dom
+            return dom
         extent = add(add(need.high, need.low, -1), const(1))
         if need.low == whole.low and need.high == whole.high:
-            return iv.dom
+            return dom
         size = constant(extent)
         if not attached and (size is None or constant(need.low) is None):
             # loops of its own run over a part only if the part is plain
-            return iv.dom
-        full = constant(algebra.poly(iv.dom.extent))
+            return dom
+        full = constant(algebra.poly(dom.extent))
         if size is not None and full is not None and size >= full:
-            return iv.dom
+            return dom
         if size is not None and size < 1:
             # nothing is read: the condition around the read never holds
             if full is None or full < 1:
-                return iv.dom
-            return Range.from_min_extent(iv.dom.min, IntImm(dtype, 1))
+                return dom
+            return Range.from_min_extent(dom.min, IntImm(dtype, 1))
         if size is None:
             if not algebra.nonnegative(extent):
                 extent = algebra.minmax(extent, const(0), True, dtype)
@@ -361,7 +362,7 @@ class BoundInference:
             if bound is not None and (full is None or bound <= full) and _moves(extent, algebra):
                 extent = const(bound)
             elif full is not None and _moves(extent, algebra):
-                return iv.dom
+                return dom
         return Range.from_min_extent(algebra.expr(need.low, dtype), algebra.expr(extent, dtype))
 
 

@@ -61,7 +61,7 @@ def cache_read(
     """A stage that copies a tensor, for some of its readers; see ``Schedule.cache_read``."""
     source_stage = schedule[tensor]
     source = _latest(schedule, tensor)
-    reading = []
+    reading: list[Stage] = []
     for reader in readers:
         stage = schedule[reader]
         if not any(t == source for t in stage.op.input_tensors):

@@ -76,12 +76,13 @@ def replace_reads(op: Operation, change: dict[Tensor, Any]) -> Operation:
     return with_body(op, lambda value: rewrite_loads(value, rewrite))
 
 
-def _inliner(op: ComputeOp, index: int) -> Rewrite:
+def _inliner(op: Any, index: int) -> Rewrite:
     body = op.body[index]
     axis = [iv.var for iv in op.axis]
 
     def inline(load: ProducerLoad) -> PrimExpr:
-        return stmt_functor.substitute(body, dict(zip(axis, load.indices)))
+        made: PrimExpr = stmt_functor.substitute(body, dict(zip(axis, load.indices)))
+        return made
 
     return inline
 

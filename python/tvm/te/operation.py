@@ -154,7 +154,7 @@ class ComputeOp(BaseComputeOp):
         return tuple([iv.dom.extent for iv in self.axis])
 
     def output_dtype(self, index: int) -> str:
-        return self.body[index].dtype
+        return str(self.body[index].dtype)
 
     def _find_inputs(self) -> tuple[Tensor, ...]:
         return tuple(dict.fromkeys([load.producer for load in loads_of(self)]))
@@ -425,7 +425,7 @@ def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> t
 
 def const(value: Any, dtype: Any = None, span: object = None) -> PrimExpr:
     """A constant expression."""
-    return tir.const(value, dtype)
+    return tir.const(value, dtype)  # type: ignore[no-any-return]
 
 
 def _domain(dom: Any, what: str) -> Range | None:

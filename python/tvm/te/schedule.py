@@ -11,7 +11,8 @@ from tvm.tir import Buffer, IterVar
 from .operation import ComputeOp, Operation, PlaceholderOp
 from .relations import Fuse, IterVarRelation, Singleton, Split
 from .scan_op import ScanOp
-from .stage import IterVarAttr, Stage
+from .stage import Stage
+from .stage_place import IterVarAttr
 from .tensor import Tensor, as_json
 
 TYPE_CHECKING = False
@@ -275,7 +276,7 @@ def create_schedule(ops: Any) -> Schedule:
     >>> s = te.create_schedule(B.op)
     >>> outer, inner = s[B].split(B.op.axis[0], factor=4)
     """
-    outputs = []
+    outputs: list[Operation] = []
     for op in _operations(ops):
         if not isinstance(op, Operation):
             raise TypeError_(

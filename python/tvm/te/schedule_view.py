@@ -45,7 +45,7 @@ def axis_text(stage: Stage, iv: IterVar) -> str:
     if attr.bind_thread is not None:
         text += f" on {attr.bind_thread.thread_tag}"
     for key in attr.pragma_keys:
-        text += f", pragma {key.value}"
+        text += f", pragma {key}".replace('"', "")
     for tensor in attr.prefetch_data:
         text += f", prefetch {tensor.name}"
     return text
@@ -186,8 +186,8 @@ def schedule_dot(schedule: Schedule) -> str:
         count += 1
         shape = "box" if node.stage is not None or name == "n0" else "ellipse"
         lines.append(f"{name} [label={_quoted(node.text)}, shape={shape}]")
-        for child in node.children:
-            lines.append(f"{name} -> {write(child)}")
+        below = [write(child) for child in node.children]
+        lines.extend(f"{name} -> {child}" for child in below)
         return name
 
     write(tree(schedule))
@@ -230,7 +230,9 @@ def svg(dot: str) -> str:
         If the ``graphviz`` package or its ``dot`` program is not installed.
     """
     try:
-        import graphviz
+        from importlib import import_module
+
+        graphviz = import_module("graphviz")
     except ImportError:
         raise ImportError_(
             "drawing needs the graphviz package: pip install graphviz, and the program dot"

@@ -8,7 +8,7 @@ from tvm.tir import IntImm, IterVar, PrimExpr
 from tvm.tir.expr import convert
 
 from .operation import ComputeOp, Operation, PlaceholderOp
-from .relations import Fuse, IterVarRelation, Singleton, Split
+from .relations import Fuse, Singleton, Split
 from .stage_place import IterVarAttr, StagePlace
 from .tensor import Tensor
 from .tensor_intrin import TensorIntrin
@@ -49,64 +49,36 @@ class Stage(StagePlace):
         Where it runs.
     """
 
-    __slots__ = (
-        "op",
-        "origin_op",
-        "schedule",
-        "all_iter_vars",
-        "leaf_iter_vars",
-        "env_threads_",
-        "store_predicate",
-        "relations",
-        "iter_var_attrs",
-        "attach_type",
-        "attach_ivar",
-        "attach_stage",
-        "scope",
-        "is_output",
-        "double_buffered",
-        "rolling_buffered",
-        "group",
-        "num_child_stages",
-        "layout_transforms",
-    )
+    __slots__ = ()
 
     type_key = "Stage"
 
-    GROUP_ROOT = 1
-    INLINE = 2
-    INLINED_ALREADY = 3
-    SCOPE = 4
-    SCAN_UPDATE = 5
-
     def __init__(self, op: Operation | None, schedule: Schedule) -> None:
-        self.op: Any = op
-        self.origin_op: Any = op
+        self.op = op
+        self.origin_op = op
         self.schedule = schedule
         roots = [] if op is None else list(op.root_iter_vars)
-        self.all_iter_vars: list[IterVar] = roots
+        self.all_iter_vars = roots
         # the outer dimensions of a scan have no loops
-        self.leaf_iter_vars: list[IterVar] = [
-            iv for iv in roots if iv.iter_type != IterVar.DimInfo
-        ]
-        self.env_threads_: list[IterVar] = []
-        self.store_predicate: PrimExpr | None = None
-        self.relations: list[IterVarRelation] = []
-        self.iter_var_attrs: dict[IterVar, IterVarAttr] = {}
+        self.leaf_iter_vars = [iv for iv in roots if iv.iter_type != IterVar.DimInfo]
+        self.env_threads_ = []
+        self.store_predicate = None
+        self.relations = []
+        self.iter_var_attrs = {}
         self.attach_type = self.GROUP_ROOT
-        self.attach_ivar: IterVar | None = None
-        self.attach_stage: Stage | None = None
+        self.attach_ivar = None
+        self.attach_stage = None
         self.scope = ""
         self.is_output = False
         self.double_buffered = False
         self.rolling_buffered = False
-        self.group: Stage | None = None
+        self.group = None
         self.num_child_stages = 0
-        self.layout_transforms: list[Any] = []
+        self.layout_transforms = []
 
     def _copy(self, schedule: Schedule) -> Stage:
         other = Stage.__new__(Stage)
-        for name in self.__slots__:
+        for name in StagePlace.__slots__:
             value = getattr(self, name)
             setattr(other, name, list(value) if isinstance(value, list) else value)
         other.iter_var_attrs = {iv: attr.copy() for iv, attr in self.iter_var_attrs.items()}
@@ -287,7 +259,7 @@ class Stage(StagePlace):
                     f"expected neighbouring axes, outer first, but {args[k].var.name} does not "
                     f"follow {args[k - 1].var.name} directly",
                 )
-        fused = args[0]
+        fused: IterVar = args[0]
         for iv in args[1:]:
             fused = self._fuse_pair(fused, iv)
         return fused

@@ -14,6 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .relations import IterVarRelation
+    from .schedule import Schedule
+    from .stage import Stage
+
 
 class IterVarAttr(Object):
     """What a stage wants of one of its axes."""
@@ -55,22 +59,61 @@ class IterVarAttr(Object):
 class StagePlace(Object):
     """The half of `Stage` that says where it is computed."""
 
-    __slots__ = ()
+    __slots__ = (
+        "op",
+        "origin_op",
+        "schedule",
+        "all_iter_vars",
+        "leaf_iter_vars",
+        "env_threads_",
+        "store_predicate",
+        "relations",
+        "iter_var_attrs",
+        "attach_type",
+        "attach_ivar",
+        "attach_stage",
+        "scope",
+        "is_output",
+        "double_buffered",
+        "rolling_buffered",
+        "group",
+        "num_child_stages",
+        "layout_transforms",
+    )
+
+    GROUP_ROOT = 1
+    INLINE = 2
+    INLINED_ALREADY = 3
+    SCOPE = 4
+    SCAN_UPDATE = 5
+
+    op: Any
+    origin_op: Any
+    schedule: Schedule
+    all_iter_vars: list[IterVar]
+    leaf_iter_vars: list[IterVar]
+    env_threads_: list[IterVar]
+    store_predicate: PrimExpr | None
+    relations: list[IterVarRelation]
+    iter_var_attrs: dict[IterVar, IterVarAttr]
+    attach_type: int
+    attach_ivar: IterVar | None
+    attach_stage: Stage | None
+    scope: str
+    is_output: bool
+    double_buffered: bool
+    rolling_buffered: bool
+    group: Stage | None
+    num_child_stages: int
+    layout_transforms: list[Any]
 
     if TYPE_CHECKING:
-        SCOPE: int
-        INLINE: int
-        GROUP_ROOT: int
-        op: Any
-        group: Any
-        schedule: Any
-        name: str
-        is_output: bool
-        leaf_iter_vars: list[IterVar]
-        all_iter_vars: list[IterVar]
-        env_threads_: list[IterVar]
-        iter_var_attrs: dict[IterVar, IterVarAttr]
 
+        @property
+        def name(self) -> str:
+            """Name of what it computes."""
+
+        def _leaf_names(self) -> str: ...
         def _refuse(self, what: str, why: str) -> ScheduleError: ...
 
     def _check_group(self, what: str, target: Any) -> None:
@@ -126,7 +169,7 @@ class StagePlace(Object):
                 f"{parent._leaf_names()}",
             )
         self.attach_type = self.SCOPE
-        self.attach_stage = parent
+        self.attach_stage = parent  # type: ignore[assignment]
         self.attach_ivar = scope
 
     def compute_inline(self) -> None:

@@ -246,7 +246,7 @@ def _index(tensor: Tensor, index: Any) -> PrimExpr:
                 "index every dimension inside te.compute"
             )
         if isinstance(index, (Object, bool)):
-            return convert(index)
+            return convert(index)  # type: ignore[no-any-return]
         raise TypeError_(
             f"tensor {tensor.name}: expected integer expressions as indices, but got "
             f"{type(index).__name__}"
@@ -254,15 +254,16 @@ def _index(tensor: Tensor, index: Any) -> PrimExpr:
     value = index.__index__()
     if value < 0:
         raise IndexError_(f"tensor {tensor.name}: index {value} is negative")
-    return tir.const(value, "int32" if value < 2**31 else "int64")
+    return tir.const(value, "int32" if value < 2**31 else "int64")  # type: ignore[no-any-return]
 
 
 def _elementwise(function: Any, tensor: Tensor) -> Tensor:
     from .operation import compute
 
-    return compute(
+    made: Tensor = compute(
         tensor.shape, lambda *i: function(tensor(*i)), name="compute", tag="elemwise"
     )
+    return made
 
 
 def _binary(function: Any, lhs: Any, rhs: Any) -> Any:

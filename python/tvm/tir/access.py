@@ -124,8 +124,8 @@ class _Collector(StmtExprVisitor):
         super().visit_buffer_realize_(op)
 
 
-def function_access(func: PrimFunc) -> dict[Any, Access]:
-    """The use of memory by data pointer."""
+def function_access(func: PrimFunc | S.Stmt) -> dict[Any, Access]:
+    """The use of memory by data pointer, in a function or a statement."""
     collector = _Collector()
     collector(func)
     return collector.found

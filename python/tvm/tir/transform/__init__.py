@@ -27,6 +27,34 @@ from .unroll_loop import UnrollLoop
 from .vectorize_loop import VectorizeLoop
 from .verify_bounds import VerifyBounds
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .apply import AnnotateEntryFunc as AnnotateEntryFunc
+    from .apply import Apply as Apply
+    from .apply import BindTarget as BindTarget
+    from .apply import Filter as Filter
+    from .combine_context_call import CombineContextCall as CombineContextCall
+    from .common_subexpr_elim import CommonSubexprElimTIR as CommonSubexprElimTIR
+    from .common_subexpr_elim import RestoreCommonSubexpr as RestoreCommonSubexpr
+    from .convert_blocks_to_opaque import ConvertBlocksToOpaque as ConvertBlocksToOpaque
+    from .instrument_bound_checkers import InstrumentBoundCheckers as InstrumentBoundCheckers
+    from .lift_attr_scope import LiftAttrScope as LiftAttrScope
+    from .lower_init_block import LowerInitBlock as LowerInitBlock
+    from .lower_opaque_block import LowerOpaqueBlock as LowerOpaqueBlock
+    from .make_packed_api import MakePackedAPI as MakePackedAPI
+    from .narrow_data_type import NarrowDataType as NarrowDataType
+    from .narrow_float_legalize import BF16ComputeLegalize as BF16ComputeLegalize
+    from .narrow_float_legalize import BF16StorageLegalize as BF16StorageLegalize
+    from .narrow_float_legalize import FP8ComputeLegalize as FP8ComputeLegalize
+    from .narrow_float_legalize import FP8StorageLegalize as FP8StorageLegalize
+    from .small_passes import ConvertForLoopsToSerial as ConvertForLoopsToSerial
+    from .small_passes import ConvertSSA as ConvertSSA
+    from .small_passes import DecorateDeviceScope as DecorateDeviceScope
+    from .small_passes import RemoveAssume as RemoveAssume
+    from .small_passes import RemoveStoreUndef as RemoveStoreUndef
+    from .small_passes import SkipAssert as SkipAssert
+    from .verify_memory import VerifyMemory as VerifyMemory
+
 # what is not part of every lowering is loaded when it is first used: name -> file
 _LATER = {
     "AnnotateEntryFunc": "apply",

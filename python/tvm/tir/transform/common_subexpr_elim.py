@@ -283,6 +283,7 @@ class _Replace(StmtExprMutator, _Scopes):
             use.var = Var(f"{PREFIX}{self.names}", use.expr.dtype)
         stmt = self.visit(stmt)
         for use, value in zip(reversed(uses), reversed(values)):
+            assert use.var is not None
             stmt = tir.LetStmt(use.var, value, stmt)
         return stmt
 

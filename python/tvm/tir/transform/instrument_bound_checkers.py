@@ -186,7 +186,7 @@ class _Instrument(StmtExprMutator):
             return []
         algebra = self.algebra
         distance = add(algebra.poly(index), algebra.poly(low), -1)
-        conds = []
+        conds: list[Any] = []
         is_index = algebra.is_index(distance)
         if not (is_index and algebra.nonnegative(distance)):
             conds.append(tir.GE(*_same_type(index, low)))

@@ -37,7 +37,7 @@ class _Lift(StmtExprMutator):
         parts = op.seq if type(op) is tir.SeqStmt else (op,)
         merged: list[Any] = []
         for part in parts:
-            last = merged[-1] if merged else None
+            last: Any = merged[-1] if merged else None
             if self._is_scope(part) and self._is_scope(last) and self._same(last, part):
                 both = tir.stmt.flatten_seq([last.body, part.body])
                 merged[-1] = tir.AttrStmt(last.node, last.attr_key, last.value, both)

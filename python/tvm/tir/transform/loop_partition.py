@@ -258,10 +258,9 @@ class _Partition(StmtExprMutator):
         var = op.loop_var
         if copy or begin:
             var = Var(op.loop_var.name, dtype)
-            value = var if not begin else tir.add(var, algebra.expr(begin, dtype))
-            body = fresh_copy(body, {op.loop_var: value}) if copy else tir.stmt_functor.substitute(
-                body, {op.loop_var: value}
-            )
+            there: Any = var if not begin else tir.add(var, algebra.expr(begin, dtype))
+            rename = fresh_copy if copy else tir.stmt_functor.substitute
+            body = rename(body, {op.loop_var: there})
         loop = tir.For(var, IntImm(dtype, 0), extent, op.kind, body, None, op.annotations)
         return loop, True
 

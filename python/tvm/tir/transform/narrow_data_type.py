@@ -67,6 +67,21 @@ class _Narrow(StmtExprMutator):
             return op
         return tir.For(var, low, extent, op.kind, body, op.thread_binding, op.annotations)
 
+    def visit_let_stmt_(self, op: Any) -> Any:
+        value = self._narrow(op.value)
+        var = op.var
+        if info(var.dtype).is_int and not op.value.kinds & DATA:
+            self.ranges.known[var] = self.ranges.of(op.value)
+        if value.dtype != var.dtype:
+            new = Var(var.name, value.dtype)
+            self.ranges.known[new] = self.ranges.known[var]
+            self.replaced[var] = tir.Cast(var.dtype, new)
+            var = new
+        body = self.visit(op.body)
+        if value is op.value and body is op.body:
+            return op
+        return tir.LetStmt(var, value, body)
+
     def _indices(self, items: Any) -> Any:
         made = tuple([self._narrow(item) for item in items])
         return items if all(a is b for a, b in zip(made, items)) else made

@@ -53,20 +53,20 @@ class _Flatten(StmtExprMutator):
         sizes = [algebra.poly(extent) for extent in extents]
         dtype = _index_type(buffer, extents)
         strides: list[Poly]
-        size: Poly | None
+        size: Poly | None = None
+        step: Poly
         if buffer.strides and outside:
             strides = [algebra.poly(stride) for stride in buffer.strides]
-            size = None
         else:
             strides = []
             step = const(1)
             align = self.aligned.get(buffer, {})
             for axis in range(len(sizes) - 1, -1, -1):
                 if axis in align:
-                    factor, offset = align[axis]
-                    # the least stride >= step that is offset modulo factor
+                    factor, shift = align[axis]
+                    # the least stride >= step that is shift modulo factor
                     gap = algebra.floormod(
-                        add(add(const(factor + offset), step, -1), {}), const(factor), dtype
+                        add(const(factor + shift), step, -1), const(factor), dtype
                     )
                     step = add(step, gap)
                 strides.append(step)
@@ -79,7 +79,7 @@ class _Flatten(StmtExprMutator):
             size = const(1)
             for extent, stride in zip(sizes, strides):
                 size = add(size, multiply(add(extent, const(-1)), stride))
-        size = add(size, offset)
+        total = add(size, offset)
         plain = (
             outside and len(sizes) == 1 and not buffer.strides and not offset
         )
@@ -89,7 +89,7 @@ class _Flatten(StmtExprMutator):
             target = Buffer(
                 buffer.data,
                 buffer.dtype,
-                (algebra.expr(size, dtype),),
+                (algebra.expr(total, dtype),),
                 (),
                 IntImm(dtype, 0),
                 buffer.name,
