@@ -124,3 +124,17 @@ def test_outputs_are_refused():
     A, P, B, s = stencil()
     with pytest.raises(ScheduleError, match="an output's memory belongs to the caller"):
         s[B].rolling_buffer()
+
+
+def test_what_does_not_overlap_stays_in_its_place():
+    """Other stages in the same loop are not touched."""
+    A = te.placeholder((20,), name="A")
+    O = te.compute((20,), lambda i: A[i] * 3.0, name="O")  # noqa: E741
+    P = te.compute((20,), lambda i: O[i] * 2.0, name="P")
+    B = te.compute((20,), lambda i: P[i] + O[i], name="B")
+    s = te.create_schedule(B.op)
+    for stage in (P, O):
+        s[stage].compute_at(s[B], B.op.axis[0])
+        s[stage].rolling_buffer()
+    a = np.random.rand(20).astype("float32")
+    np.testing.assert_allclose(run(s, [A, B], a, 20), a * 9, rtol=1e-5)

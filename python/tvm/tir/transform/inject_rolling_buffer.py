@@ -103,7 +103,9 @@ class _Inject(StmtExprMutator):
             moved = self._moved(realize, loop, body)
             if moved is None:
                 # as if it were not marked
-                plain = tir.BufferRealize(realize.buffer, realize.bounds, realize.condition, body)
+                plain = tir.BufferRealize(
+                    realize.buffer, realize.bounds, realize.condition, realize.body.body
+                )
                 body = _put_back(loop.body, realize, plain)
             else:
                 kept, body = moved
