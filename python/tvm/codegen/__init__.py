@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..target import Target
 
 # target kind -> the module of this package that generates for it
-GENERATORS = {"llvm": "llvm.build", "c": "c.build"}
+GENERATORS = {"llvm": "llvm.build", "c": "c.build", "stackvm": "stackvm"}
 
 
 def build_module(mod: IRModule, target: Target | str | None = None) -> Module:

@@ -32,8 +32,8 @@ def _masks(func: PrimFunc) -> list[int]:
         return []
 
 
-def _hidden(before: IRModule, after: IRModule) -> dict[PrimFunc, list[int]]:
-    """The functions of `after` in which can no longer be seen what can in those of `before`."""
+def _known(before: IRModule, after: IRModule) -> dict[PrimFunc, list[int]]:
+    """What can be seen in functions of `before`, by what became of them in `after`."""
     known = {}
     for var, func in before.functions.items():
         if isinstance(func, PrimFunc) and KEY not in func.attrs:
@@ -43,26 +43,24 @@ def _hidden(before: IRModule, after: IRModule) -> dict[PrimFunc, list[int]]:
     found = {}
     for var, func in after.functions.items():
         wanted = known.get(var.name_hint)
-        if wanted is None or not isinstance(func, PrimFunc) or len(func.params) != len(wanted):
-            continue
-        if _masks(func) != wanted:
+        if wanted is not None and isinstance(func, PrimFunc) and len(func.params) == len(wanted):
             found[func] = wanted
     return found
 
 
 def note_aliases(before: IRModule, after: IRModule) -> IRModule:
     """`after`, of whose functions is noted what was known of those of `before`."""
-    _noted.update(_hidden(before, after))
+    _noted.update(_known(before, after))
     return after
 
 
 def keep_aliases(before: IRModule, after: IRModule) -> IRModule:
     """`after`, whose functions carry what was known of those of `before`."""
-    hidden = _hidden(before, after)
-    if not hidden:
+    known = _known(before, after)
+    if not known:
         return after
     functions = {
-        var: func.with_attr(KEY, hidden[func]) if func in hidden else func
+        var: func.with_attr(KEY, known[func]) if func in known else func
         for var, func in after.functions.items()
     }
     return IRModule(functions, attrs=after.attrs)

@@ -68,6 +68,36 @@ def evaluate(expr: Any, values: dict[Any, Any] | None = None) -> Any:
     return call_deep(expr.depth, lambda: machine.expr(expr)())
 
 
+def run_body(func: PrimFunc, values: dict[Any, Any], module: IRModule | None = None) -> Any:
+    """Run a function's body with values given for its variables and data pointers.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        The function.
+    values : dict of Var to int, float or Storage
+        What the body uses but does not define.
+    module : IRModule, optional
+        Where the functions are that it calls by GlobalVar.
+
+    Returns
+    -------
+    The value of `tir.ret`, None without it.
+    """
+
+    def run() -> Any:
+        machine = _Machine(module)
+        machine.env.update(values)
+        body = machine.stmt(func.body)
+        try:
+            body()
+        except Leave as result:
+            return result.value
+        return None
+
+    return call_deep(func.body.depth, run)
+
+
 class _Machine(ExprMachine):
     """One run of one function."""
 
