@@ -72,7 +72,7 @@ def _cases():
             arguments = {}
             for part in combination:
                 arguments.update(part)
-            # the interpreter takes half a minute for the large ones; test_export has such temporaries
+            # the interpreter takes half a minute for the large ones; test_export has their like
             if arguments.get("size", 0) < 100000 and "llvm -m" not in str(
                 arguments.get("target", "")
             ):
@@ -205,6 +205,29 @@ def test_threads_that_call_first_compile_once(monkeypatch):
         thread.join()
     for out in outs:
         np.testing.assert_array_equal(out.numpy(), 1)
+
+
+def test_a_body_that_cannot_be_made():
+    from tvm.tir.arg_table import ArgTable
+
+    func = tir.PrimFunc([], tir.Evaluate(0), None, None, {"global_symbol": "f"})
+    blob = ArgTable.from_prim_func(func).to_bytes()
+
+    class Holder:
+        def address_of(self, name):
+            raise LookupError(f"no {name} today")
+
+    for holder, kind, text in (
+        (Holder(), LookupError, "no f today"),
+        (object(), AttributeError, "address_of"),
+        (None, AttributeError, "address_of"),
+    ):
+        module = tvm.runtime.module.table_module([("f", None, blob)], holder)
+        for _ in range(2):
+            with pytest.raises(kind, match=text):
+                module["f"]()
+        with pytest.raises(TypeError, match="expects 0 arguments"):
+            module["f"](1)
 
 
 # ---- C functions from outside --------------------------------------------------------------------

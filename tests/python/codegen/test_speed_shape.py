@@ -118,7 +118,7 @@ def test_what_streams():
     B = tir.decl_buffer((4096,), "float32", "B")
 
     def row(i):
-        return serial(64, lambda j: BufferStore(B, BufferLoad(A, [i * 64 + j]), [i * 64 + j]))
+        return serial(64, lambda j: BufferStore(B, BufferLoad(A, [j * 64 + i]), [i * 64 + j]))
 
     func = function([A, B], serial(64, row))
     assert STREAM not in annotations(vectorize_innermost(func, unit))

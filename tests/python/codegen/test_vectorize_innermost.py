@@ -6,7 +6,8 @@ import tvm
 from codegen_helpers import build, check_against_interpreter
 from tvm import tir
 from tvm.tir import BufferLoad, BufferStore, For, ForKind, PrimFunc, Var
-from tvm.tir.transform.vectorize_innermost import vectorize_innermost
+from tvm.tir.transform.inline_index_lets import inline_index_lets
+from tvm.tir.transform.vectorize_innermost import VectorUnit, vectorize_innermost
 
 VECTORS = tir.Ramp.KIND | tir.Broadcast.KIND
 
@@ -190,3 +191,49 @@ def test_named_indices_are_vectorised_all_the_same():
     func = function([A, B], serial(64, turn))
     assert "x float>" in build(func).get_source()
     check_against_interpreter(func, np.arange(64, dtype="float32"), np.zeros(64, "float32"))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (4, 7, 3), (1, 33), (6, 1, 2), (0, 4), ("m", "n")])
+@pytest.mark.parametrize("kind", [ForKind.SERIAL, ForKind.PARALLEL])
+def test_nests_over_whole_arrays_are_one_loop(shape, kind):
+    sizes = [Var(item, "int32") if isinstance(item, str) else item for item in shape]
+    A = tir.decl_buffer(sizes, "float32", "A")
+    B = tir.decl_buffer(sizes, "float32", "B")
+    variables = [Var(f"i{axis}", "int32") for axis in range(len(shape))]
+    body = BufferStore(B, BufferLoad(A, variables) * 2.0, variables)
+    for axis, (var, size) in reversed(list(enumerate(zip(variables, sizes, strict=True)))):
+        body = For(var, 0, size, ForKind.SERIAL if axis else kind, body)
+    func = function([A, B], body)
+    flat = inline_index_lets(tvm.lower(func)["main"])
+    loops = []
+    made = vectorize_innermost(flat, VectorUnit(512, True))
+    tir.stmt_functor.post_order_visit(
+        made.body, lambda node: loops.append(node) if isinstance(node, For) else None
+    )
+    if 0 not in shape and np.prod([3 if isinstance(x, str) else x for x in shape]) >= 4:
+        assert len(loops) <= 1
+    for extents in [(2, 3), (9, 5), (1, 70), (3, 0)] if "m" in shape else [shape]:
+        data = np.random.default_rng(0).normal(size=extents).astype("float32")
+        out = tvm.nd.empty(extents)
+        tvm.build(func, target="llvm")(tvm.nd.array(data), out)
+        np.testing.assert_array_equal(out.numpy(), data * 2)
+
+
+def test_what_does_not_go_through_memory_in_order_stays_a_nest():
+    A = tir.decl_buffer((60,), "float32", "A")
+    B = tir.decl_buffer((60,), "float32", "B")
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=60).astype("float32")
+    for value in (
+        lambda i, j: BufferLoad(A, [j]),
+        lambda i, j: BufferLoad(A, [j * 5 + i]),
+        lambda i, j: BufferLoad(A, [i * 12 + j]) + j.astype("float32"),
+        lambda i, j: BufferLoad(A, [i * 11 + j]),
+    ):
+        func = function(
+            [A, B],
+            serial(5, lambda i, value=value: serial(
+                12, lambda j: BufferStore(B, value(i, j), [i * 12 + j])
+            )),
+        )  # fmt: skip
+        check_against_interpreter(func, data, np.zeros(60, "float32"))

@@ -91,7 +91,7 @@ class CCode:
         """Write the text ("c"), or an object file made of it ("o")."""
         kind = fmt or "c"
         if kind in ("c", "cc"):
-            with open(path, "w", encoding="ascii") as file:
+            with open(path, "w", encoding="utf-8") as file:
                 file.write(self.text)
         elif kind in ("o", "obj"):
             self.compile(path)
@@ -121,7 +121,7 @@ class CCode:
 
         text = self.text if is_root else self.text_without_entry
         path = os.path.join(folder, f"{stem}.c")
-        with open(path, "w", encoding="ascii") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         if source:
             return [path]
@@ -167,7 +167,10 @@ class CCode:
             path = os.path.join(folder, "lib.so")
             self.compile(path, True, ["-DTVM_EXPORT_BODIES", *native_options()])
             # mapped from here on; local, and its own slots first, as the runtime loads libraries
-            mode = os.RTLD_NOW | getattr(os, "RTLD_DEEPBIND", 0)
+            mode = os.RTLD_NOW
+            # the address sanitizer refuses libraries that bind that way
+            if "libasan" not in os.environ.get("LD_PRELOAD", ""):
+                mode |= getattr(os, "RTLD_DEEPBIND", 0)
             try:
                 library = ctypes.CDLL(path, mode=mode)
             except OSError as problem:

@@ -124,13 +124,14 @@ C99 = Dialect(
         "handle": "void*",
     },
     prelude="""\
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "floats must be computed in their own type: on 32-bit x86, -msse2 -mfpmath=sse"
 #endif
 /* a * b + c is rounded twice; GCC has no such pragma and obeys -std=c99 or -ffp-contract=off */
