@@ -152,8 +152,9 @@ class Solution:
     def _narrow(self) -> None:
         """v = b - s*i in 0..R-1 leaves few values to i: i = b // s - q, v = b % s + s*q."""
         algebra = self.algebra
-        for var, value in list(self.values.items()):
-            dom = self.domains[var]
+        for var in list(self.values):
+            # replacing one unknown changes the values of others
+            value, dom = self.values[var], self.domains[var]
             size = constant(algebra.poly(dom.extent))
             if size is None or algebra.poly(dom.min):
                 continue
