@@ -23,6 +23,7 @@ from tvm.tir.operators import add, floordiv, floormod, maximum, multiply
 from tvm.tir.stmt import ForKind
 from tvm.tir.stmt_functor import StmtExprMutator, StmtExprVisitor, substitute, uses_var
 
+from .flatten_loops import flatten_loops
 from .fresh import fresh_copy
 from .vectorize_loop import _Scalar, _Vectorizer, broadcast
 
@@ -177,7 +178,8 @@ class _Rewrite(StmtExprMutator):
 
     def visit_for_(self, op: Any) -> Any:
         if op.kind in (ForKind.SERIAL, ForKind.PARALLEL) and not op.annotations:
-            made = self._try(op)
+            flat = flatten_loops(op)
+            made = self._try(flat)
             if made is not None:
                 return made
         self.depth += 1
@@ -203,7 +205,7 @@ class _Rewrite(StmtExprMutator):
                 lanes //= 2
         if lanes < _LEAST_LANES:
             return None
-        if not (type(extent) in (IntImm, E.SizeVar) or extent in self.sizes):
+        if not self._is_size(extent):
             # the tail of -3 iterations would be 13
             extent = maximum(extent, IntImm(extent.dtype, 0))
         split = _Split(op, extent, lanes, self._unit_for(look))
@@ -212,6 +214,12 @@ class _Rewrite(StmtExprMutator):
             return split.streamed(look.stores[0], streamed) if streamed else split.plain()
         except _Scalar:
             return None
+
+    def _is_size(self, extent: Any) -> bool:
+        """Whether an extent is known not to be negative."""
+        if type(extent) is E.Mul:
+            return self._is_size(extent.a) and self._is_size(extent.b)
+        return type(extent) in (IntImm, E.SizeVar) or extent in self.sizes
 
     def _unit_for(self, look: _Look) -> VectorUnit:
         """The machine, without masks if an access has no masked form."""
