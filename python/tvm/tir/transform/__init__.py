@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .convert_blocks_to_opaque import ConvertBlocksToOpaque as ConvertBlocksToOpaque
     from .instrument_bound_checkers import InstrumentBoundCheckers as InstrumentBoundCheckers
     from .lift_attr_scope import LiftAttrScope as LiftAttrScope
+    from .lower_intrin import LowerIntrin as LowerIntrin
     from .lower_init_block import LowerInitBlock as LowerInitBlock
     from .lower_opaque_block import LowerOpaqueBlock as LowerOpaqueBlock
     from .make_packed_api import MakePackedAPI as MakePackedAPI
@@ -73,6 +74,7 @@ _LATER = {
     "Filter": "apply",
     "InstrumentBoundCheckers": "instrument_bound_checkers",
     "LiftAttrScope": "lift_attr_scope",
+    "LowerIntrin": "lower_intrin",
     "LowerInitBlock": "lower_init_block",
     "LowerOpaqueBlock": "lower_opaque_block",
     "MakePackedAPI": "make_packed_api",

@@ -262,6 +262,23 @@ class _StorageRewrite(StmtExprMutator):
             return op
         return tir.IfThenElse(op.condition, yes, no)
 
+    def visit_seq_stmt_(self, op: Any) -> Any:
+        parts: list[Any] = []
+        same = True
+        items = list(reversed(op.seq))
+        # where allocations go, their statements follow here; nested they would be copied each time
+        while items:
+            item = items.pop()
+            while type(item) is tir.Allocate and item.buffer_var in self.renamed:
+                item, same = item.body, False
+            if type(item) is tir.SeqStmt:
+                items += reversed(item.seq)
+                continue
+            made = self.visit(item)
+            same = same and made is item
+            parts.append(made)
+        return op if same and len(parts) == len(op.seq) else tir.SeqStmt(parts)
+
     def visit_allocate_(self, op: Any) -> Any:
         body = self.visit(op.body)
         if op.buffer_var in self.renamed:
