@@ -29,6 +29,9 @@ _KINDS = {
 class HybridOp(ExternOp):
     """Outputs computed by the loops of a hybrid script.
 
+    Other than for te.compute, a schedule can change the result here: whether the script's loops
+    may change places or run in parallel is known to its author only.
+
     Attributes
     ----------
     axis : tuple of IterVar
