@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from .convert_blocks_to_opaque import ConvertBlocksToOpaque as ConvertBlocksToOpaque
     from .instrument_bound_checkers import InstrumentBoundCheckers as InstrumentBoundCheckers
     from .lift_attr_scope import LiftAttrScope as LiftAttrScope
-    from .lower_intrin import LowerIntrin as LowerIntrin
     from .lower_init_block import LowerInitBlock as LowerInitBlock
+    from .lower_intrin import LowerIntrin as LowerIntrin
     from .lower_opaque_block import LowerOpaqueBlock as LowerOpaqueBlock
     from .make_packed_api import MakePackedAPI as MakePackedAPI
     from .narrow_data_type import NarrowDataType as NarrowDataType
