@@ -197,7 +197,7 @@ class _Writer:
         if name in ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor"):
             operator = dict(zip(("left", "right", "and", "or", "xor"), ("<<", ">>", "&", "|", "^")))
             return f"({args[0]} {operator[name.split('_')[1]]} {args[1]})"
-        from .parser import FUNCTIONS
+        from .values import FUNCTIONS
 
         name = {"pow": "power", "fabs": "abs"}.get(name, name)
         if name not in FUNCTIONS and name != "abs":
