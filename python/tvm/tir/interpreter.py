@@ -19,6 +19,7 @@ from . import stmt as S
 from .buffer import Buffer
 from .function import PrimFunc
 from .interpreter_expr import ExprMachine, Leave
+from .interpreter_outside import match_buffer
 from .memory import Storage
 
 TYPE_CHECKING = False
@@ -317,6 +318,7 @@ class _Machine(ExprMachine):
         predicate = self.expr(node.predicate)
         init = None if block.init is None else self.stmt(block.init)
         body = self.stmt(block.body)
+        matches = [match_buffer(self, item) for item in block.match_buffers]
         first = [
             (item.var, self.expr(item.dom.min))
             for item in block.iter_vars
@@ -332,6 +334,8 @@ class _Machine(ExprMachine):
             for buffer in block.alloc_buffers:
                 sizes = [self.expr(size)() for size in buffer.shape]
                 env[buffer.data] = Storage.allocate(math.prod(sizes), buffer.dtype, buffer.name)
+            for match in matches:
+                match()
             if init is not None and all(env[var] == lower() for var, lower in first):
                 init()
             body()

@@ -12,6 +12,7 @@ from ..ir.op import Op
 from . import expr as E
 from . import numeric
 from .buffer import Buffer
+from .interpreter_outside import OUTSIDE
 from .intrinsics import evaluate_intrinsic
 from .memory import Storage, element
 
@@ -444,4 +445,5 @@ _SPECIAL: dict[str, Any] = {
     "prefetch": ExprMachine._nothing,
     "assume": ExprMachine._nothing,
     "undef": ExprMachine._nothing,
+    **OUTSIDE,
 }

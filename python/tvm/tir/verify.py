@@ -288,7 +288,88 @@ def _block(self: _Checker, node: Any) -> None:
     self.within(node, names, inside)
 
 
-# Rules by class; every other class has no rule but its children's.
+def _block_realize(self: _Checker, node: Any) -> None:
+    if len(node.iter_values) != len(node.block.iter_vars):
+        self.fail(
+            node, f"{len(node.block.iter_vars)} block axes, but {len(node.iter_values)} values"
+        )
+    for value in node.iter_values:
+        self.integer(node, "the value of a block axis", value)
+    self.boolean(node, "the predicate", node.predicate)
+    _children(self, node)
+
+
+def _float(self: _Checker, node: Any) -> None:
+    if not _dtype.info(node.dtype).is_float:
+        self.fail(node, f"{node.value} is of dtype {node.dtype}, which is no float")
+
+
+def _lanes(self: _Checker, node: Any) -> None:
+    wanted = node.lanes if hasattr(node, "lanes") else len(node.indices)
+    if _dtype.info(node.dtype).lanes != wanted:
+        self.fail(node, f"{wanted} lanes, but its dtype is {node.dtype}")
+    _children(self, node)
+
+
+def _not(self: _Checker, node: Any) -> None:
+    if not _dtype.info(node.a.dtype).is_bool or node.dtype != node.a.dtype:
+        self.fail(node, f"not of {node.a.dtype} gives {node.dtype}")
+    _children(self, node)
+
+
+def _cast(self: _Checker, node: Any) -> None:
+    if _dtype.info(node.dtype).lanes != _dtype.info(node.value.dtype).lanes:
+        self.fail(node, f"a cast from {node.value.dtype} to {node.dtype} changes the lanes")
+    _children(self, node)
+
+
+def _select(self: _Checker, node: Any) -> None:
+    if not _dtype.info(node.condition.dtype).is_bool:
+        self.fail(node, f"the condition must be a bool, but is of dtype {node.condition.dtype}")
+    if not node.true_value.dtype == node.false_value.dtype == node.dtype:
+        self.fail(
+            node,
+            f"{node.dtype} is chosen of {node.true_value.dtype} and {node.false_value.dtype}",
+        )
+    _children(self, node)
+
+
+def _produced(self: _Checker, node: Any) -> None:
+    shape = getattr(node.producer, "shape", None)
+    if shape is not None and len(shape) != len(node.indices):
+        self.fail(node, f"the producer has {len(shape)} dimensions, not {len(node.indices)}")
+    for index in node.indices:
+        if not _dtype.info(index.dtype).is_int:
+            self.fail(node, f"an index must be an int, but is of dtype {index.dtype}")
+    value = getattr(node, "value", None)
+    if value is not None and value.dtype != node.producer.dtype:
+        self.fail(node, f"{node.producer.dtype} is produced, but the value is {value.dtype}")
+    _children(self, node)
+
+
+def _realized(self: _Checker, node: Any) -> None:
+    self.boolean(node, "the condition", node.condition)
+    for item in node.bounds:
+        self.integer(node, "a bound", item.min)
+        self.integer(node, "a bound", item.extent)
+    _children(self, node)
+
+
+def _prefetch(self: _Checker, node: Any) -> None:
+    if len(node.bounds) != len(node.buffer.shape):
+        self.fail(node, f"{node.buffer.name} has {len(node.buffer.shape)} dimensions")
+    self.buffer_use(node, node.buffer)
+    _children(self, node)
+
+
+def _sequence(self: _Checker, node: Any) -> None:
+    if not node.seq:
+        self.fail(node, "a sequence has no statements")
+    _children(self, node)
+
+
+# Rules by class. What is not here can be nothing else than its constructor made: StringImm, Any and
+# Evaluate, whose children have rules.
 RULES: dict[type, Callable[[_Checker, Any], None]] = {
     E.Var: _var,
     E.SizeVar: _var,
@@ -309,6 +390,19 @@ RULES: dict[type, Callable[[_Checker, Any], None]] = {
     S.DeclBuffer: _decl,
     S.AttrStmt: _attr,
     S.Block: _block,
+    S.BlockRealize: _block_realize,
+    S.ProducerStore: _produced,
+    S.ProducerRealize: _realized,
+    S.Prefetch: _prefetch,
+    S.SeqStmt: _sequence,
+    E.FloatImm: _float,
+    E.Ramp: _lanes,
+    E.Broadcast: _lanes,
+    E.Shuffle: _lanes,
+    E.Not: _not,
+    E.Cast: _cast,
+    E.Select: _select,
+    E.ProducerLoad: _produced,
 }
 _cls: type
 for _cls in (E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.FloorDiv, E.FloorMod, E.Min, E.Max):
