@@ -82,9 +82,7 @@ class GenericFunc(Object):
             )
         self.default = func
 
-    def register(
-        self, func: Any, key_list: Any = None, allow_override: bool = False
-    ) -> Any:
+    def register(self, func: Any, key_list: Any = None, allow_override: bool = False) -> Any:
         """Add a variant: ``f.register(function, ["cpu"])`` or as decorator ``@f.register("cpu")``.
 
         Raises

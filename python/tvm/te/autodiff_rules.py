@@ -242,9 +242,7 @@ def _step(node: Any, terms: Terms, where: str) -> list[tuple[Any, Terms]]:
                     if value is not None:
                         more.append((conds, value))
             return [(arg, more) for arg, more in out if more]
-    raise NotImplementedError_(
-        f"gradient: {where}: the derivative of this is not known: {node}"
-    )
+    raise NotImplementedError_(f"gradient: {where}: the derivative of this is not known: {node}")
 
 
 def _branches(cond: Any, yes: Any, no: Any, terms: Terms) -> list[tuple[Any, Terms]]:

@@ -140,9 +140,7 @@ class Solution:
             return False
         first, last = low // divisor.value, high // divisor.value
         fresh = Var("q", atom.dtype)
-        dom = Range.from_min_extent(
-            IntImm(atom.dtype, first), IntImm(atom.dtype, last - first + 1)
-        )
+        dom = Range.from_min_extent(IntImm(atom.dtype, first), IntImm(atom.dtype, last - first + 1))
         self._add(fresh, dom)
         self.equations[number] = atom.a - (fresh * divisor + result)
         self.extra += [result >= zero, result < divisor]

@@ -1,7 +1,7 @@
 """Buffers that stand for a region of a tensor: where they begin and how they step.
 
-    buffer_bind_scope (a, A) [io*4 : 4], [ko*8 : 8]
-        f(a.access_ptr("r"), a.strides[0])    ->    f(&A[io*4, ko*8], 64)
+buffer_bind_scope (a, A) [io*4 : 4], [ko*8 : 8]
+    f(a.access_ptr("r"), a.strides[0])    ->    f(&A[io*4, ko*8], 64)
 """
 
 from __future__ import annotations

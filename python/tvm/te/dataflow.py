@@ -55,9 +55,7 @@ def _insert(schedule: Schedule, position: int, op: Operation, like: Stage | None
     return stage
 
 
-def cache_read(
-    schedule: Schedule, tensor: Tensor, scope: str, readers: list[Operation]
-) -> Tensor:
+def cache_read(schedule: Schedule, tensor: Tensor, scope: str, readers: list[Operation]) -> Tensor:
     """A stage that copies a tensor, for some of its readers; see ``Schedule.cache_read``."""
     source_stage = schedule[tensor]
     source = _latest(schedule, tensor)
@@ -125,9 +123,7 @@ def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
         )
     axis = [IterVar(iv.dom, Var(iv.var.name + ".c", iv.var.dtype), iv.iter_type) for iv in op.axis]
     mapping = {old.var: new.var for old, new in zip(op.axis, axis)}
-    cached = ComputeOp(
-        f"{op.name}.{scope}", op.tag, op.attrs, axis, _renamed(op.body, mapping)
-    )
+    cached = ComputeOp(f"{op.name}.{scope}", op.tag, op.attrs, axis, _renamed(op.body, mapping))
     position = schedule.stages.index(stage)
     new_stage = _insert(schedule, position, cached, stage)
     new_stage.scope = scope
@@ -168,9 +164,7 @@ def _reset_axes(stage: Stage) -> None:
     kept = [iv for iv in stage.leaf_iter_vars if any(iv is root for root in roots)]
     stage.leaf_iter_vars = kept + [iv for iv in roots if not any(iv is k for k in kept)]
     stage.iter_var_attrs = {
-        iv: attr
-        for iv, attr in stage.iter_var_attrs.items()
-        if any(iv is root for root in roots)
+        iv: attr for iv, attr in stage.iter_var_attrs.items() if any(iv is root for root in roots)
     }
 
 
@@ -288,9 +282,7 @@ def _partial(
     spatial.insert(factor_axis, fresh[axis])
     body: list[Any]
     if left:
-        body = [
-            Reduce(first.combiner, source, left, condition, k) for k in range(op.num_outputs)
-        ]
+        body = [Reduce(first.combiner, source, left, condition, k) for k in range(op.num_outputs)]
     elif isinstance(condition, IntImm) and condition.value:
         body = source
     else:

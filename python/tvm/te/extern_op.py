@@ -33,9 +33,7 @@ class ExternOp(Operation):
     __slots__ = ("inputs", "input_placeholders", "output_placeholders", "body")
 
     type_key = "ExternOp"
-    FIELDS = (
-        "name:n tag:x attrs:r inputs:r input_placeholders:ds output_placeholders:ds body:s"
-    )
+    FIELDS = "name:n tag:x attrs:r inputs:r input_placeholders:ds output_placeholders:ds body:s"
 
     def __init__(
         self,

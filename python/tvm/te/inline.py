@@ -39,8 +39,7 @@ def with_body(op: ComputeOp, change: Callable[[PrimExpr], PrimExpr]) -> ComputeO
     if all(a is b for a, b in zip((*source, *init, condition), old)):
         return op
     reduces = [
-        Reduce(first.combiner, source, first.axis, condition, k, init)
-        for k in range(len(op.body))
+        Reduce(first.combiner, source, first.axis, condition, k, init) for k in range(len(op.body))
     ]
     return ComputeOp(op.name, op.tag, op.attrs, op.axis, reduces)
 

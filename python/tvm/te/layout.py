@@ -94,7 +94,6 @@ def _computed(op: ComputeOp, inverse: IndexMap, outside: Any, extents: list[Any]
         plain = isinstance(condition, IntImm) and condition.value
         condition = inside if plain else tir.And(inside, condition)
     reduces = [
-        Reduce(first.combiner, source, first.axis, condition, k, init)
-        for k in range(len(op.body))
+        Reduce(first.combiner, source, first.axis, condition, k, init) for k in range(len(op.body))
     ]
     return ComputeOp(op.name, op.tag, op.attrs, axis, reduces)

@@ -237,9 +237,7 @@ class Nest:
         body = self._replace(self._wrap(body, 0, len(self.leaves)))
         return sequence(*builder.aliases.copies(op, True, self.ranges), body)
 
-    def _init(
-        self, op: ComputeOp, values: dict[IterVar, Poly], first: int, mixed: bool
-    ) -> Stmt:
+    def _init(self, op: ComputeOp, values: dict[IterVar, Poly], first: int, mixed: bool) -> Stmt:
         """Stores of the identity, in loops of their own from leaf ``first`` on."""
         inner: list[IterVar]
         if mixed:
@@ -315,9 +313,7 @@ class Nest:
         # all new values are computed before the first is stored
         names = [Var(f"{op.name}.next{k}", results[k].dtype) for k in range(count - 1)]
         stores: list[Stmt] = [
-            tir.ProducerStore(
-                op.output(k), names[k] if k < count - 1 else results[k], indices
-            )
+            tir.ProducerStore(op.output(k), names[k] if k < count - 1 else results[k], indices)
             for k in range(count)
         ]
         body: Stmt

@@ -438,9 +438,7 @@ def _domain(dom: Any, what: str) -> Range | None:
     raise TypeError_(f"{what}: expected a Range or (begin, end) as the domain, but got {dom!r}")
 
 
-def reduce_axis(
-    dom: Any, name: str = "rv", thread_tag: str = "", span: object = None
-) -> IterVar:
+def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
     """An axis to reduce over.
 
     Parameters
@@ -465,9 +463,7 @@ def reduce_axis(
     return IterVar(domain, tir.Var(name, domain.extent.dtype), IterVar.CommReduce, thread_tag)
 
 
-def thread_axis(
-    dom: Any = None, tag: str = "", name: str = "", span: object = None
-) -> IterVar:
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
     """An axis that stands for the threads of a device.
 
     Parameters

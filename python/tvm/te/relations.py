@@ -130,9 +130,7 @@ class Split(IterVarRelation):
                 return None
             return add(add(multiply(a, step), b), low)
 
-        values[self.parent] = Interval(
-            value(outer.low, inner.low), value(outer.high, inner.high)
-        )
+        values[self.parent] = Interval(value(outer.low, inner.low), value(outer.high, inner.high))
 
     def exact(self, ranges: Ranges, algebra: Algebra) -> bool:
         """Whether the made axes cover the parent's range without going past it."""
@@ -203,8 +201,11 @@ class Fuse(IterVarRelation):
         elif length is not None and size is not None and _starts_row(value.low, size, algebra):
             # the run starts at a row's begin: the rows it touches are known exactly
             last = add(first, const(length // size))
-        elif length is not None and size is not None and size % (length + 1) == 0 and _starts_row(
-            value.low, length + 1, algebra
+        elif (
+            length is not None
+            and size is not None
+            and size % (length + 1) == 0
+            and _starts_row(value.low, length + 1, algebra)
         ):
             last = first
         elif length is not None and size is not None:

@@ -264,9 +264,7 @@ def scan_fix_point_analysis(scan: ScanOp) -> dict[IterVar, IntImm]:
                     marks.setdefault((tensor, at[0]), set()).update(wanted)
                 else:
                     spoil(wanted)
-    return {
-        iv: IntImm("int32", int(fine)) for iv, fine in zip(scan.spatial_axis_, good)
-    }
+    return {iv: IntImm("int32", int(fine)) for iv, fine in zip(scan.spatial_axis_, good)}
 
 
 def _consumers_first(body: tuple[Operation, ...]) -> list[Operation]:

@@ -280,8 +280,7 @@ def create_schedule(ops: Any) -> Schedule:
     for op in _operations(ops):
         if not isinstance(op, Operation):
             raise TypeError_(
-                "create_schedule: expected operations (tensor.op), but got "
-                f"{type(op).__name__}"
+                f"create_schedule: expected operations (tensor.op), but got {type(op).__name__}"
             )
         if not any(op is other for other in outputs):
             outputs.append(op)

@@ -1,9 +1,9 @@
 """Schedule ops: the loops of all stages, put where the schedule wants them.
 
-    for i in range(n):                      s[P].compute_at(s[C], i)
-        realize P([i : i + 1])
-            P[i] = A[i] + 1
-            C[i] = P[i] * 2
+for i in range(n):                      s[P].compute_at(s[C], i)
+    realize P([i : i + 1])
+        P[i] = A[i] + 1
+        C[i] = P[i] * 2
 """
 
 from __future__ import annotations

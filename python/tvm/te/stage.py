@@ -133,9 +133,7 @@ class Stage(StagePlace):
                 f"{what} axis {iv.var.name}",
                 f"the axis was split or fused already and became {', '.join(made)}",
             )
-        raise self._refuse(
-            f"{what} axis {iv.var.name}", "the axis does not belong to this stage"
-        )
+        raise self._refuse(f"{what} axis {iv.var.name}", "the axis does not belong to this stage")
 
     def _attr(self, iv: IterVar) -> IterVarAttr:
         found = self.iter_var_attrs.get(iv)

@@ -49,9 +49,7 @@ class TensorIntrin(Node):
     )
 
     type_key = "TensorIntrin"
-    FIELDS = (
-        "name:n op:r inputs:r buffers:r scalar_params:r body:s reduce_init:s reduce_update:s"
-    )
+    FIELDS = "name:n op:r inputs:r buffers:r scalar_params:r body:s reduce_init:s reduce_update:s"
 
     def __init__(
         self,
@@ -128,8 +126,7 @@ def decl_tensor_intrin(
     """
     if not isinstance(op, ComputeOp):
         raise TypeError_(
-            f"{name}: expected the operation of te.compute (tensor.op), but got "
-            f"{type(op).__name__}"
+            f"{name}: expected the operation of te.compute (tensor.op), but got {type(op).__name__}"
         )
     inputs = op.input_tensors
     for tensor in inputs:

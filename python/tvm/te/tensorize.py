@@ -1,8 +1,8 @@
 """Inner axes of a stage replaced by a tensor intrinsic, after both computations were compared.
 
-    for io in range(16):                       for io in range(16):
-        for ii in range(4):             ->         y[0:4] stands for B[io*4 : 4], x for A[io*4 : 4]
-            B[io*4 + ii] = A[io*4 + ii] * 2            (body of the intrinsic)
+for io in range(16):                       for io in range(16):
+    for ii in range(4):             ->         y[0:4] stands for B[io*4 : 4], x for A[io*4 : 4]
+        B[io*4 + ii] = A[io*4 + ii] * 2            (body of the intrinsic)
 """
 
 from __future__ import annotations
@@ -240,9 +240,7 @@ class Tensorized:
         return ProducerLoad(target, indices)
 
     def _mismatch(self, mine: Any, wanted: Any) -> ScheduleError:
-        return self.refuse(
-            f"the computations differ:\n  expected: {wanted}\n  but got:  {mine}"
-        )
+        return self.refuse(f"the computations differ:\n  expected: {wanted}\n  but got:  {mine}")
 
     # ---- statements
     def statement(self, part: Stmt, reads: bool = True) -> Stmt:

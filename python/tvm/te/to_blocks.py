@@ -1,9 +1,9 @@
 """From tensors to a function of blocks, and from a function to a tensor.
 
-    B = compute((8,), lambda i: A[i] + 1)     ->    for i in range(8):
-                                                        with block("B"):
-                                                            v_i = axis.spatial(8, i)
-                                                            B[v_i] = A[v_i] + 1
+B = compute((8,), lambda i: A[i] + 1)     ->    for i in range(8):
+                                                    with block("B"):
+                                                        v_i = axis.spatial(8, i)
+                                                        B[v_i] = A[v_i] + 1
 """
 
 from __future__ import annotations
@@ -220,9 +220,7 @@ class _Builder:
         else:
             # all new values are computed before the first is stored
             held = [Var(f"v_{b.name}", x.dtype) for b, x in zip(buffers, results)]
-            body = tir.SeqStmt(
-                [tir.BufferStore(b, v, indices) for b, v in zip(buffers, held)]
-            )
+            body = tir.SeqStmt([tir.BufferStore(b, v, indices) for b, v in zip(buffers, held)])
             for var, result in zip(reversed(held), reversed(results)):
                 body = tir.LetStmt(var, result, body)
         condition = first.condition
@@ -347,9 +345,7 @@ def extern_primfunc(input_tensors: Any, primfunc: PrimFunc, **kwargs: Any) -> An
     1
     """
     if not isinstance(primfunc, PrimFunc):
-        raise TypeError_(
-            f"extern_primfunc: expected a PrimFunc, but got {type(primfunc).__name__}"
-        )
+        raise TypeError_(f"extern_primfunc: expected a PrimFunc, but got {type(primfunc).__name__}")
     reads: set[Var] = set()
     writes: set[Var] = set()
 

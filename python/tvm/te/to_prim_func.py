@@ -1,7 +1,7 @@
 """From a loop program over tensors to a function over buffers.
 
-    realize B([0 : n])          ->    BufferRealize(B, [0 : n])
-        B(i) = A(i) + 1               B[i] = A[i] + 1
+realize B([0 : n])          ->    BufferRealize(B, [0 : n])
+    B(i) = A(i) + 1               B[i] = A[i] + 1
 """
 
 from __future__ import annotations
@@ -187,5 +187,3 @@ def to_prim_func(args: list[Any], body: Stmt, binds: dict[Tensor, Buffer]) -> Pr
         buffer_map=buffer_map,
         attrs={"from_legacy_te_schedule": True, "global_symbol": "main", "tir.noalias": True},
     )
-
-

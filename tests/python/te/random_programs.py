@@ -231,8 +231,7 @@ class Program:
                 made = s.cache_write([op.output(k) for k in range(op.num_outputs)], scope)
                 log.append(f"cache_write {op.name}, {len(made)}")
             if choose.chance(12):
-                readers = [st.op for st in s.stages
-                           if s[op].op.output(0) in st.op.input_tensors]
+                readers = [st.op for st in s.stages if s[op].op.output(0) in st.op.input_tensors]
                 if readers:
                     s.cache_read(op.output(0), "local", readers)
                     log.append(f"cache_read {op.name}")
@@ -366,9 +365,7 @@ class Program:
                 stage.bind(iv, te.thread_axis("vthread", name=f"vt_{stage.name}"))
                 log.append(f"{stage.name}: bind {iv.var.name} vthread")
         if leaves and choose.chance(15):
-            stored = [
-                t for t in stage.op.input_tensors if s[t].attach_type == te.Stage.GROUP_ROOT
-            ]
+            stored = [t for t in stage.op.input_tensors if s[t].attach_type == te.Stage.GROUP_ROOT]
             if stored:
                 iv, tensor = choose.one_of(leaves), choose.one_of(stored)
                 stage.prefetch(tensor, iv, choose.below(3))
@@ -385,8 +382,7 @@ class Program:
 
     def _attach(self, s, stage, log):
         choose = self.choose
-        consumers = [st for st in s.stages if any(
-            t.op is stage.op for t in st.op.input_tensors)]
+        consumers = [st for st in s.stages if any(t.op is stage.op for t in st.op.input_tensors)]
         if len(consumers) != 1 or consumers[0].attach_type == te.Stage.INLINE:
             return
         consumer = consumers[0]

@@ -13,9 +13,7 @@ def evaluate(outputs, args, arrays):
     outputs = list(outputs)
     s = te.create_schedule([t.op for t in outputs])
     f = tvm.build(s, [*args, *outputs], "llvm")
-    results = [
-        tvm.nd.array(np.zeros([int(e) for e in t.shape], t.dtype)) for t in outputs
-    ]
+    results = [tvm.nd.array(np.zeros([int(e) for e in t.shape], t.dtype)) for t in outputs]
     f(*[tvm.nd.array(a) for a in arrays], *results)
     return [r.numpy() for r in results]
 

@@ -119,7 +119,7 @@ def control(a, n):
             if k == 2:
                 b[i, k] = value if value > 1.0 else -value
             else:
-                b[i, k] = value ** 2 + k
+                b[i, k] = value**2 + k
         total += value
         b[i, 0] = total
     step = n - 1

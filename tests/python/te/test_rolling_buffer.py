@@ -104,9 +104,7 @@ def test_reduction_and_nested():
     s[P].rolling_buffer()
     a = np.random.rand(12, 5).astype("float32")
     p = a.sum(1)
-    np.testing.assert_allclose(
-        run(s, [A, B], a, 10), p[:10] + 2 * p[1:11] + p[2:], rtol=1e-5
-    )
+    np.testing.assert_allclose(run(s, [A, B], a, 10), p[:10] + 2 * p[1:11] + p[2:], rtol=1e-5)
 
 
 def test_parallel_loops_do_not_share():

@@ -283,12 +283,14 @@ def test_fix_points():
         found = te.schedule.ScanFixPointAnalysis(op)
         return [found[iv].value for iv in op.spatial_axis_]
 
-    assert analysis(
-        te.compute((l, m, n), lambda t, i, j: X[t, j, i] + state[t - 1, i, j])
-    ) == [1, 1]
-    assert analysis(
-        te.compute((l, m, n), lambda t, i, j: X[t, j, i] + state[t - 1, j, i])
-    ) == [0, 0]
+    assert analysis(te.compute((l, m, n), lambda t, i, j: X[t, j, i] + state[t - 1, i, j])) == [
+        1,
+        1,
+    ]
+    assert analysis(te.compute((l, m, n), lambda t, i, j: X[t, j, i] + state[t - 1, j, i])) == [
+        0,
+        0,
+    ]
     h1 = te.compute((l, n, m), lambda t, j, i: state[t - 1, i, j])
     h2 = te.compute((l, m, n), lambda t, i, j: state[t - 1, i, 10] * 2.0)
     step = te.compute((l, m, n), lambda t, i, j: h1[t, j, i] + h2[t, i, j])
@@ -326,9 +328,11 @@ def random_scan(choose):
     updates = [
         te.compute(
             (m, n),
-            lambda t, i, k=k: cells[k][t, i] * 0.25
-            + states[k][t - back[2], i]
-            + (cells[1][t, n - 1 - i] if mixed else X[t, i]),
+            lambda t, i, k=k: (
+                cells[k][t, i] * 0.25
+                + states[k][t - back[2], i]
+                + (cells[1][t, n - 1 - i] if mixed else X[t, i])
+            ),
             name=f"update{k}",
         )
         for k in range(count)

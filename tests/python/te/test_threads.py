@@ -99,9 +99,7 @@ def test_more_threads_than_needed_are_guarded():
     np.testing.assert_allclose(result(s, [A, B], A64), WANT)
 
 
-@pytest.mark.parametrize(
-    "scope, size", [("shared", 64), ("local", 16), ("", 16), ("global", 64)]
-)
+@pytest.mark.parametrize("scope, size", [("shared", 64), ("local", 16), ("", 16), ("global", 64)])
 def test_memory_belongs_to_threads_or_is_shared(scope, size):
     """Shared by virtual threads: what all of them need; else what one of them needs."""
     A, P, B, s = pair(reverse=False)

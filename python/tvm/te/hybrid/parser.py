@@ -37,6 +37,7 @@ _LOOPS: dict[str, Any] = {
     "const_range": None,
 }
 
+
 def is_symbolic(arg: Any) -> bool:
     """Whether an argument asks for an operation instead of values."""
     if isinstance(arg, (list, tuple)):

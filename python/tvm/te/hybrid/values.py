@@ -233,9 +233,7 @@ class Values:
 
     def _of_compare(self, node: ast.Compare) -> Any:
         values = [self._value(item) for item in (node.left, *node.comparators)]
-        parts = [
-            self._compared(op, a, b) for op, a, b in zip(node.ops, values, values[1:])
-        ]
+        parts = [self._compared(op, a, b) for op, a, b in zip(node.ops, values, values[1:])]
         return self._all(parts)
 
     def _compared(self, op: Any, a: Any, b: Any) -> Any:

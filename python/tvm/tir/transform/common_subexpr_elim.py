@@ -292,9 +292,7 @@ class _Replace(StmtExprMutator, _Scopes):
         body = self.inside(lambda: self.scope(op.body))
         if low is op.min and extent is op.extent and body is op.body:
             return op
-        return tir.For(
-            op.loop_var, low, extent, op.kind, body, op.thread_binding, op.annotations
-        )
+        return tir.For(op.loop_var, low, extent, op.kind, body, op.thread_binding, op.annotations)
 
     def visit_let_stmt_(self, op: Any) -> Any:
         value = self.visit(op.value)
@@ -328,9 +326,7 @@ class _Replace(StmtExprMutator, _Scopes):
         body = self.visit(op.body)
         if body is op.body:
             return op
-        return tir.Allocate(
-            op.buffer_var, op.dtype, op.extents, op.condition, body, op.annotations
-        )
+        return tir.Allocate(op.buffer_var, op.dtype, op.extents, op.condition, body, op.annotations)
 
 
 def eliminate_common_subexpressions(func: PrimFunc) -> PrimFunc:

@@ -1,9 +1,9 @@
 """Convert blocks to opaque: the axes of blocks are replaced by what they stand for.
 
-    for i in range(8):                        for i in range(8):
-        with block("B"):              ->          with block("B"):
-            v = axis.spatial(8, i)                    B[i] = A[i] + 1
-            B[v] = A[v] + 1
+for i in range(8):                        for i in range(8):
+    with block("B"):              ->          with block("B"):
+        v = axis.spatial(8, i)                    B[i] = A[i] + 1
+        B[v] = A[v] + 1
 """
 
 from __future__ import annotations

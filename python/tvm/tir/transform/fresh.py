@@ -63,9 +63,7 @@ class _Fresh(StmtExprMutator):
     def visit_allocate_(self, op: Any) -> Any:
         extents, condition = self._mutate_all(op.extents), self.visit(op.condition)
         var = self._new(op.buffer_var)
-        return tir.Allocate(
-            var, op.dtype, extents, condition, self.visit(op.body), op.annotations
-        )
+        return tir.Allocate(var, op.dtype, extents, condition, self.visit(op.body), op.annotations)
 
     def visit_allocate_const_(self, op: Any) -> Any:
         var = self._new(op.buffer_var)

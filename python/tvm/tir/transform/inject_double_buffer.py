@@ -84,9 +84,7 @@ class _Place:
 def _find(body: Any) -> _Place | None:
     """The first marked producer, if it stands first in its allocation."""
     around: list[Any] = []
-    while type(body) in _AROUND and not (
-        type(body) is tir.AttrStmt and body.attr_key == KEY
-    ):
+    while type(body) in _AROUND and not (type(body) is tir.AttrStmt and body.attr_key == KEY):
         around.append(body)
         body = body.body
     parts = list(body.seq) if type(body) is tir.SeqStmt else [body]

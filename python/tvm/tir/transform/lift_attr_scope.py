@@ -1,10 +1,10 @@
 """Lift attribute scope: statements under the same attribute share it, as far out as it goes.
 
-    for i in range(4):                       # attr [scope] "coproc_scope" = 1
-        # attr [scope] "coproc_scope" = 1    for i in range(4):
-        A[i] = 1                       ->        A[i] = 1
-        # attr [scope] "coproc_scope" = 1        B[i] = 2
-        B[i] = 2
+for i in range(4):                       # attr [scope] "coproc_scope" = 1
+    # attr [scope] "coproc_scope" = 1    for i in range(4):
+    A[i] = 1                       ->        A[i] = 1
+    # attr [scope] "coproc_scope" = 1        B[i] = 2
+    B[i] = 2
 """
 
 from __future__ import annotations

@@ -280,9 +280,7 @@ class _Partition(StmtExprMutator):
         if low == begin and constant(add(end, high, -1)) == 1:
             # a single iteration is left over: its position is known
             rest = {op.loop_var: algebra.expr(high, dtype)}
-        body = tir.IfThenElse(
-            test, _Assume(proved, True).visit(op.body), fresh_copy(op.body, rest)
-        )
+        body = tir.IfThenElse(test, _Assume(proved, True).visit(op.body), fresh_copy(op.body, rest))
         return tir.For(op.loop_var, op.min, op.extent, op.kind, body, None, op.annotations)
 
 

@@ -1,9 +1,9 @@
 """Lower init block: the start of a reduction becomes a statement of the body.
 
-    with block("C"):                          with block("C"):
-        with init():                  ->          if k == 0:
-            C[i] = 0                                  C[i] = 0
-        C[i] = C[i] + A[i, k]                     C[i] = C[i] + A[i, k]
+with block("C"):                          with block("C"):
+    with init():                  ->          if k == 0:
+        C[i] = 0                                  C[i] = 0
+    C[i] = C[i] + A[i, k]                     C[i] = C[i] + A[i, k]
 """
 
 from __future__ import annotations

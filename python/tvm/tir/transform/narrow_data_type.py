@@ -1,7 +1,7 @@
 """Narrow data type: int64 loops and positions become int32 where every value fits.
 
-    for i in range(T.int64(16)):               for i in range(16):
-        B[i * T.int64(4)] = A[i]         ->        B[i * 4] = A[i]
+for i in range(T.int64(16)):               for i in range(16):
+    B[i * T.int64(4)] = A[i]         ->        B[i * 4] = A[i]
 """
 
 from __future__ import annotations
@@ -132,9 +132,7 @@ def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
         If there is no integer type of that many bits.
     """
     if target_bits not in (8, 16, 32, 64):
-        raise ValueError_(
-            f"NarrowDataType: expected 8, 16, 32 or 64 bits, but got {target_bits!r}"
-        )
+        raise ValueError_(f"NarrowDataType: expected 8, 16, 32 or 64 bits, but got {target_bits!r}")
     return PrimFuncPass(
         lambda func, mod, ctx: narrow_data_type(func, target_bits),
         PassInfo(0, "tir.NarrowDataType"),

@@ -180,9 +180,7 @@ class Simplifier(StmtExprMutator):
             return tir.Evaluate(0)
         if low is op.min and extent is op.extent and body is op.body:
             return op
-        return tir.For(
-            op.loop_var, low, extent, op.kind, body, op.thread_binding, op.annotations
-        )
+        return tir.For(op.loop_var, low, extent, op.kind, body, op.thread_binding, op.annotations)
 
     def visit_let_stmt_(self, op: Any) -> Any:
         value = self.visit(op.value)

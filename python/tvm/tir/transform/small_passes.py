@@ -72,8 +72,6 @@ def convert_ssa(func: PrimFunc) -> PrimFunc:
     return func if verify_ssa(func) else func.with_body(fresh_copy(func.body))
 
 
-
-
 def decorate_device_scope(func: PrimFunc) -> PrimFunc:
     """Say that the whole body runs on the device."""
     body = tir.AttrStmt(tir.StringImm("device"), "device_scope", 0, func.body)

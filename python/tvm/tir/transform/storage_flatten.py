@@ -46,9 +46,7 @@ class _Flatten(StmtExprMutator):
         self.aligned: dict[Buffer, dict[int, tuple[int, int]]] = {}
 
     # ---- layouts
-    def _layout(
-        self, buffer: Buffer, extents: Any, lows: list[Poly], outside: bool
-    ) -> _Flat:
+    def _layout(self, buffer: Buffer, extents: Any, lows: list[Poly], outside: bool) -> _Flat:
         algebra = self.algebra
         sizes = [algebra.poly(extent) for extent in extents]
         dtype = _index_type(buffer, extents)
@@ -80,9 +78,7 @@ class _Flatten(StmtExprMutator):
             for extent, stride in zip(sizes, strides):
                 size = add(size, multiply(add(extent, const(-1)), stride))
         total = add(size, offset)
-        plain = (
-            outside and len(sizes) == 1 and not buffer.strides and not offset
-        )
+        plain = outside and len(sizes) == 1 and not buffer.strides and not offset
         if plain:
             target = buffer
         else:
@@ -211,18 +207,14 @@ class _Flatten(StmtExprMutator):
         extents = [r.extent for r in op.bounds]
         flat = self._layout(op.buffer, extents, lows, False)
         body = self.visit(op.body)
-        return tir.Allocate(
-            op.buffer.data, op.buffer.dtype, flat.buffer.shape, op.condition, body
-        )
+        return tir.Allocate(op.buffer.data, op.buffer.dtype, flat.buffer.shape, op.condition, body)
 
     def visit_attr_stmt_(self, op: Any) -> Any:
         node = op.node
         if isinstance(node, Buffer):
             if op.attr_key == "buffer_dim_align":
                 return self.visit(op.body)
-            return tir.AttrStmt(
-                node.data, op.attr_key, self.visit(op.value), self.visit(op.body)
-            )
+            return tir.AttrStmt(node.data, op.attr_key, self.visit(op.value), self.visit(op.body))
         return super().visit_attr_stmt_(op)
 
 

@@ -177,9 +177,7 @@ class _Frame:
                 return False
         if holder.last < life.first:
             return True
-        return _in_place(
-            self.accesses[life.first], holder.node.buffer_var, life.node.buffer_var
-        )
+        return _in_place(self.accesses[life.first], holder.node.buffer_var, life.node.buffer_var)
 
 
 def _named(stmt: Any) -> Any:

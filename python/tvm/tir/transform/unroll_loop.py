@@ -80,9 +80,7 @@ class _Unroll(StmtExprMutator):
         extent = op.extent.value if isinstance(op.extent, IntImm) else -1
         asked = op.kind is ForKind.UNROLLED
         auto = (
-            op.kind is ForKind.SERIAL
-            and extent >= 0
-            and 0 < extent * inside <= self.auto_max_step
+            op.kind is ForKind.SERIAL and extent >= 0 and 0 < extent * inside <= self.auto_max_step
         )
         fits = extent >= 0 and extent * max(inside, 1) <= MAX_STATEMENTS
         if fits and (asked or (auto and self.explicit)):

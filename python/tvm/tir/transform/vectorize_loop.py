@@ -156,9 +156,7 @@ class _Vectorizer(StmtExprMutator):
         if name in _NOT_LANEWISE or not name.startswith("tir."):
             raise _Scalar
         lanes = max(info(arg.dtype).lanes for arg in args)
-        return tir.Call(
-            with_lanes(op.dtype, lanes), op.op, [broadcast(arg, lanes) for arg in args]
-        )
+        return tir.Call(with_lanes(op.dtype, lanes), op.op, [broadcast(arg, lanes) for arg in args])
 
     def _uniform(self, op: Any) -> Any:
         return op
@@ -231,9 +229,7 @@ class _Vectorizer(StmtExprMutator):
         body = self.visit(op.body)
         if low is op.min and extent is op.extent and body is op.body:
             return op
-        return tir.For(
-            op.loop_var, low, extent, op.kind, body, op.thread_binding, op.annotations
-        )
+        return tir.For(op.loop_var, low, extent, op.kind, body, op.thread_binding, op.annotations)
 
     def visit_if_then_else_(self, op: Any) -> Any:
         cond = self.visit(op.condition)

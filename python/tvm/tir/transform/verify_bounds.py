@@ -87,12 +87,7 @@ class _Verify(StmtExprVisitor):
 
 
 _PLAIN = (
-    tir.Var.KIND
-    | tir.SizeVar.KIND
-    | tir.IntImm.KIND
-    | tir.Add.KIND
-    | tir.Sub.KIND
-    | tir.Mul.KIND
+    tir.Var.KIND | tir.SizeVar.KIND | tir.IntImm.KIND | tir.Add.KIND | tir.Sub.KIND | tir.Mul.KIND
 )
 
 

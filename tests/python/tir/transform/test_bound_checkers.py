@@ -22,9 +22,7 @@ def checked(s, args):
     return mod
 
 
-MESSAGE = (
-    "main: read of A[i + k]: index i + k of dimension 0 is out of bounds, extent n"
-)
+MESSAGE = "main: read of A[i + k]: index i + k of dimension 0 is out of bounds, extent n"
 
 
 def test_golden(golden):

@@ -19,8 +19,9 @@ def chain(steps, size=100, dtypes=("float32",), reverse=True):
         dtype = dtypes[(k + 1) % len(dtypes)]
         T = te.compute(
             (size,),
-            lambda i, T=T, dtype=dtype: (T[size - 1 - i] if reverse else T[i]).astype(dtype)
-            + tir.const(1, dtype),
+            lambda i, T=T, dtype=dtype: (
+                (T[size - 1 - i] if reverse else T[i]).astype(dtype) + tir.const(1, dtype)
+            ),
             name=f"T{k}",
         )
     return A, T
