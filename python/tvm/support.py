@@ -103,7 +103,7 @@ def libinfo() -> dict[str, str]:
 
 
 def _llvm_version() -> str:
-    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+    import llvmlite.binding as llvm
 
     return ".".join(map(str, llvm.llvm_version_info))
 

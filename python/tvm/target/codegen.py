@@ -29,7 +29,7 @@ _names: list[str] = []
 
 
 def _llvm() -> Any:
-    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+    import llvmlite.binding as llvm
 
     return llvm
 

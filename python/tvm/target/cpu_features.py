@@ -23,7 +23,7 @@ def host_cpu() -> tuple[str, frozenset[str]]:
     """
     global _host
     if _host is None:
-        import llvmlite.binding as llvm  # type: ignore[import-untyped]
+        import llvmlite.binding as llvm
 
         _host = (
             llvm.get_host_cpu_name(),

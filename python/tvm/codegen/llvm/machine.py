@@ -22,7 +22,7 @@ def _llvm() -> Any:
     """llvmlite's binding, with its targets initialised."""
     global _started
     try:
-        import llvmlite.binding as llvm  # type: ignore[import-untyped]
+        import llvmlite.binding as llvm
     except ImportError as cause:
         raise error.TVMError(
             'target "llvm" needs the package llvmlite (0.50 or newer): pip install llvmlite'
