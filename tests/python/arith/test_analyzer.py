@@ -20,6 +20,8 @@ def test_splits_and_fuses_fold_away():
     assert analyzer.simplify(fused % 16).same_as(inner)
     assert analyzer.can_prove(fused < 128)
     assert not analyzer.can_prove(fused < 127)
+    assert str(analyzer.simplify(fused // 32)) == "outer // 2"
+    assert str(analyzer.simplify(fused % 32 // 16)) == "outer % 2"
 
 
 def test_data_is_not_rearranged_as_mathematical_integers_are():
