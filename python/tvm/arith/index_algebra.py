@@ -228,10 +228,10 @@ class Algebra(IndexBounds, IndexIntervals):
                     return add(whole, self.floordiv(numerator, const(inner.value * d), dtype))
                 # (x % (d * h)) // d == (x // d) % h
                 inner = atom.b if type(atom) is _FLOORMOD else None
-                known = coeff == 1 and type(inner) is IntImm and self._index[mono[0]]
-                if known and inner.value > d > 0 and inner.value % d == 0:
+                known = inner if coeff == 1 and self._index[mono[0]] else None
+                if type(known) is IntImm and known.value > d > 0 and known.value % d == 0:
                     quotient = self.floordiv(self._parts[mono[0]][0], const(d), dtype)
-                    modulus = const(inner.value // d)
+                    modulus = const(known.value // d)
                     return add(whole, self.floormod(quotient, modulus, dtype))
             return add(whole, self._divide(_FLOORDIV, "/", rest, const(d), dtype))
         if c is None and self.is_index(a) and self.is_index(b):
