@@ -16,7 +16,8 @@ cmake --build "$build" -j "${JOBS:-2}" >>"$build.log" 2>&1 || { tail -n 60 "$bui
 tree="$build/tree"
 rm -rf "$tree" && mkdir -p "$tree"
 cp -r "$root/python/tvm" "$tree/tvm"
-mkdir -p "$tree/tvm/lib"
+mkdir -p "$tree/tvm/lib" "$tree/tvm/include"
+cp -r "$root/include/tvm" "$tree/tvm/include/"
 cp "$build/libtvm_runtime.so" "$tree/tvm/lib/"
 cp "$build/_core.abi3.so" "$tree/tvm/_ffi/"
 # Python itself is not instrumented: the sanitizer's library, and libstdc++ whose exceptions it

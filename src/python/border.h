@@ -46,8 +46,10 @@ inline auto OrNoMemory(F body) -> decltype(body()) {
 // Before 3.14 a thread that asks for the GIL after the interpreter has begun to end is unwound by
 // pthread_exit. Native callers of ours do not expect that (a destructor, a catch-all), so the two
 // ways from native code into Python stop the thread instead, as 3.14 does.
+// (The unwinder's object has no address, of which the undefined-behaviour sanitizer would
+// complain.)
 template <typename F>
-inline auto StopAtThreadExit(F body) -> decltype(body()) {
+__attribute__((no_sanitize("undefined"))) inline auto StopAtThreadExit(F body) -> decltype(body()) {
 #ifdef __GLIBCXX__
   try {
     return body();
