@@ -77,6 +77,7 @@ def gemm_u8s8(size, rows=8, columns=32, lanes=16):
     a = te.placeholder((size, size), "uint8", name="A")
     b = te.placeholder((size, size), "int8", name="B")
     deep = size // 4
+
     def pack(ins, outs):
         """Four rows at a time, interleaved so that a column's four bytes lie side by side."""
         ir = tvm.tir
