@@ -15,6 +15,7 @@ from ...ir.dtype import info
 from ...ir.structural import exactly_equal
 from ...tir import expr as _expr
 from ...tir.stmt_functor import post_order_visit
+from .. import signs as _signs
 from . import helpers
 from .code import ATOM, Code, binary, call, cast, int_literal
 from .numeric import Numeric
@@ -137,24 +138,7 @@ class Memory(Numeric):
 
     def is_nonnegative(self, node: Any) -> bool:
         """Whether an index expression is known not to be negative."""
-        kind = type(node)
-        if kind is _expr.IntImm:
-            return bool(node.value >= 0)
-        if kind is _expr.Var:
-            return node in self.nonnegative or node.dtype.startswith("uint")
-        if kind is _expr.SizeVar:
-            return True
-        if kind in (_expr.Add, _expr.Mul, _expr.Min, _expr.FloorDiv, _expr.Div):
-            return self.is_nonnegative(node.a) and self.is_nonnegative(node.b)
-        if kind is _expr.Max:
-            return self.is_nonnegative(node.a) or self.is_nonnegative(node.b)
-        if kind is _expr.FloorMod:
-            return self.is_nonnegative(node.b)
-        if kind is _expr.Cast and not node.kinds & DATA:
-            return self.is_nonnegative(node.value)
-        if kind is _expr.Ramp:
-            return self.is_nonnegative(node.base) and self.is_nonnegative(node.stride)
-        return kind is _expr.Broadcast and self.is_nonnegative(node.value)
+        return _signs.is_nonnegative(node, self.nonnegative)
 
     # ---- addresses
     def pointer(self, variable: Any, dtype: str) -> Code:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from ... import error
 from ...ir.dtype import info
 from ...tir import expr as _expr
+from .. import signs as _signs
 from .numeric import Numeric
 from .types import element_bits, is_packed, mangled, memory_type, register_type, vector
 from .unit import Unit
@@ -191,22 +192,7 @@ class Memory(Numeric):
 
     def is_nonnegative(self, node: Any) -> bool:
         """Whether an index expression is known not to be negative."""
-        kind = type(node)
-        if kind is _expr.IntImm:
-            return bool(node.value >= 0)
-        if kind is _expr.Var:
-            return node in self.nonnegative or node.dtype.startswith("uint")
-        if kind is _expr.SizeVar:
-            return True
-        if kind in (_expr.Add, _expr.Mul, _expr.Min, _expr.FloorDiv, _expr.Div):
-            return self.is_nonnegative(node.a) and self.is_nonnegative(node.b)
-        if kind is _expr.Max:
-            return self.is_nonnegative(node.a) or self.is_nonnegative(node.b)
-        if kind is _expr.FloorMod:
-            return self.is_nonnegative(node.b)
-        if kind is _expr.Cast and not node.kinds & DATA:
-            return self.is_nonnegative(node.value)
-        return False
+        return _signs.is_nonnegative(node, self.nonnegative)
 
     def steps(self, node: Any) -> tuple[Position, int] | None:
         """A vector index as (first position, stride), if its lanes are equally far apart."""
