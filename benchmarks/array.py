@@ -5,7 +5,8 @@
     python benchmarks/array.py --markdown   # as in docs/performance.md
 
 All figures of a line come from one process, ours and the peer's measured in turn; the minimum of
-many repeats counts. Every operation is called through a lambda, on both sides.
+many repeats counts. Every operation is called through a lambda, on both sides, and every function
+is bound to a name first: looking it up in its module costs as much as some of the operations.
 """
 
 import sys
@@ -57,29 +58,32 @@ def rows():
     y = np.ones(SHAPE, "float32")
     a, b = tvm.nd.array(x), tvm.nd.array(x)
     f = compiled_add()
+    empty, array, from_dlpack = tvm.nd.empty, tvm.nd.array, tvm.nd.from_dlpack
+    np_empty, np_array, np_copyto, np_from_dlpack = np.empty, np.array, np.copyto, np.from_dlpack
+    float32 = np.float32
     out = [
         Row(
             "nd.empty",
-            lambda: tvm.nd.empty(SHAPE),
-            lambda: np.empty(SHAPE, np.float32),
+            lambda: empty(SHAPE),
+            lambda: np_empty(SHAPE, float32),
             0.45,
             "np.empty",
         ),
-        Row("nd.array(x)", lambda: tvm.nd.array(x), lambda: np.array(x), 0.55, "np.array(x)"),
-        Row("a.numpy()", lambda: a.numpy(), lambda: np.array(x), 0.55, "np.array(x)"),
-        Row("a.copyfrom(x)", lambda: a.copyfrom(x), lambda: np.copyto(y, x), 0.5, "np.copyto"),
-        Row("a.copyto(b)", lambda: a.copyto(b), lambda: np.copyto(y, x), 0.5, "np.copyto"),
+        Row("nd.array(x)", lambda: array(x), lambda: np_array(x), 0.55, "np.array(x)"),
+        Row("a.numpy()", lambda: a.numpy(), lambda: np_array(x), 0.55, "np.array(x)"),
+        Row("a.copyfrom(x)", lambda: a.copyfrom(x), lambda: np_copyto(y, x), 0.5, "np.copyto"),
+        Row("a.copyto(b)", lambda: a.copyto(b), lambda: np_copyto(y, x), 0.5, "np.copyto"),
         Row(
             "from_dlpack(np)",
-            lambda: tvm.nd.from_dlpack(x),
-            lambda: np.from_dlpack(x),
+            lambda: from_dlpack(x),
+            lambda: np_from_dlpack(x),
             0.6,
             "np.from_dlpack(np)",
         ),
         Row(
             "np.from_dlpack(a)",
-            lambda: np.from_dlpack(a),
-            lambda: np.from_dlpack(x),
+            lambda: np_from_dlpack(a),
+            lambda: np_from_dlpack(x),
             1.1,
             "np.from_dlpack(np)",
         ),
@@ -87,6 +91,7 @@ def rows():
     ]
     if tvm_ffi is not None:
         nop = tvm_ffi.get_global_func("testing.nop")
+        ffi_from_dlpack = tvm_ffi.from_dlpack
         fa, fb = tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y)
         out.append(Row("f(a, b)", lambda: f(a, b), lambda: nop(fa, fb), 0.8, "tvm_ffi nop(a, b)"))
         out.append(Row("f(np, np)", lambda: f(x, y), lambda: nop(x, y), 0.7, "tvm_ffi nop(np, np)"))
@@ -104,8 +109,8 @@ def rows():
             out.append(
                 Row(
                     "from_dlpack(torch)",
-                    lambda: tvm.nd.from_dlpack(t),
-                    lambda: tvm_ffi.from_dlpack(t),
+                    lambda: from_dlpack(t),
+                    lambda: ffi_from_dlpack(t),
                     0.7,
                     "tvm_ffi.from_dlpack(torch)",
                 )

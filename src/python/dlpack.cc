@@ -16,6 +16,11 @@ bool PairFromPy(PyObject* o, const char* what, long out[2]) {
   bool ok = PyTuple_Check(o) && PyTuple_Size(o) == 2;
   for (int i = 0; ok && i < 2; ++i) {
     PyObject* item = PyTuple_GetItem(o, i);
+    if (PyLong_CheckExact(item)) {  // what NumPy and torch send
+      out[i] = PyLong_AsLong(item);
+      ok = out[i] <= INT32_MAX && out[i] >= INT32_MIN && (out[i] != -1 || !PyErr_Occurred());
+      continue;
+    }
     if (PyUnicode_Check(item) || PyBytes_Check(item) || PyFloat_Check(item)) ok = false;
     if (!ok) break;
     PyObject* number = PyLong_Check(item) ? (Py_INCREF(item), item) : PyNumber_Long(item);

@@ -20,6 +20,30 @@ inline void InitObject(PyObject* o, TVMArrayHandle handle) {
   self->strides = nullptr;
 }
 
+// A few dead objects are kept for the next ones: a visit to Python's allocator costs as much as
+// half of all the rest of nd.empty. The GIL guards the list; without one there is no list.
+#ifndef Py_GIL_DISABLED
+constexpr int kMostSpare = 32;
+PyObject* spare[kMostSpare];
+int num_spare = 0;
+
+inline PyObject* NewObject() {
+  if (num_spare != 0) return PyObject_Init(spare[--num_spare], NDArrayType);
+  return reinterpret_cast<PyObject*>(PyObject_New(NDArrayObject, NDArrayType));
+}
+
+inline void FreeObject(PyObject* o) {
+  if (num_spare == kMostSpare) return PyObject_Free(o);
+  spare[num_spare++] = o;
+}
+#else
+inline PyObject* NewObject() {
+  return reinterpret_cast<PyObject*>(PyObject_New(NDArrayObject, NDArrayType));
+}
+
+inline void FreeObject(PyObject* o) { PyObject_Free(o); }
+#endif
+
 void Dealloc(PyObject* o) {
   auto* self = reinterpret_cast<NDArrayObject*>(o);
   PyTypeObject* type = Py_TYPE(o);
@@ -30,7 +54,7 @@ void Dealloc(PyObject* o) {
   if (self->strides != nullptr) free(self->strides);
   if (self->handle != nullptr) ContainerOf(o)->DecRef();
   if (type == NDArrayType) {
-    PyObject_Free(o);
+    FreeObject(o);
   } else {  // subclasses may be garbage-collected objects with another allocator
     reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(o);
   }
@@ -380,7 +404,7 @@ PyObject* ShapeToPy(const int64_t* values, int n) {
 
 PyObject* WrapNDArray(TVMArrayHandle handle) {
   if (handle == nullptr) return nullptr;
-  PyObject* self = reinterpret_cast<PyObject*>(PyObject_New(NDArrayObject, NDArrayType));
+  PyObject* self = NewObject();
   if (self == nullptr) {
     TVMArrayFree(handle);
     return nullptr;

@@ -1,7 +1,7 @@
 // The argument table of a compiled function: what a call must look like, and where each value goes.
 //
 // A table arrives as bytes (little-endian, no padding; str = u16 length + utf-8):
-//   u32 magic "TAT1", u16 version 1, u16 num_args, u32 num_slots, u32 flags 0, str function name,
+//   u32 magic "TAT1", u16 version 1, u16 num_args, u32 num_slots, u32 flags, str function name,
 //   then per argument:
 //     u8 kind, u8 flags, u8[4] DLDataType, u32 slot, str name, and for a tensor
 //     i32 device_type, u32 alignment, u64 alias_ok, u16 ndim, dim[ndim], u8 has_strides,
@@ -27,6 +27,7 @@ namespace runtime {
 
 enum class ArgKind : uint8_t { kInt = 0, kFloat = 1, kHandle = 2, kTensor = 3 };
 enum ArgFlags : uint8_t { kArgWritten = 1, kArgRead = 2, kArgNoSlot = 4 };
+enum TableFlags : uint32_t { kTableBrief = 1 };  // ends within microseconds, waits for nothing
 enum class DimOp : uint8_t { kConst = 0, kBind = 1, kCheck = 2, kExpr = 3, kBind32 = 4 };
 
 struct DimExprOp {
@@ -74,6 +75,7 @@ class ArgSpec {
 
   uint32_t num_slots() const { return num_slots_; }
   const std::string& name() const { return name_; }
+  bool is_brief() const { return is_brief_; }
 
  private:
   struct Pair {
@@ -90,6 +92,7 @@ class ArgSpec {
 
   std::string name_;
   uint32_t num_slots_ = 0;
+  bool is_brief_ = false;
   std::vector<ArgInfo> args_;
   std::vector<uint16_t> scalars_;
   std::vector<uint16_t> tensors_;

@@ -19,7 +19,7 @@ class ArgSpec::Parser {
     }
     uint16_t num_args = Read<uint16_t>();
     spec_->num_slots_ = Read<uint32_t>();
-    Read<uint32_t>();
+    spec_->is_brief_ = (Read<uint32_t>() & kTableBrief) != 0;
     spec_->name_ = ReadText();
     if (!ok_) return Broken("it is cut off");
     if (spec_->num_slots_ > 1u << 20) return Broken("it has too many slots");

@@ -67,7 +67,7 @@ class TableModule : public ModuleImpl {
     if (it == functions_.end()) return nullptr;
     auto* f = MakeObject<TableFuncObj, kCountFunctions>(kTVMTypePackedFunc);
     f->call = CallTable;
-    f->flags = kPackedFuncReleaseGIL;
+    f->flags = it->second->spec.is_brief() ? 0u : uint32_t{kPackedFuncReleaseGIL};
     f->name = it->second->spec.name().c_str();
     f->function = it->second.get();
     f->module = ObjectPtr<ModuleObj>::Share(self);

@@ -6,13 +6,15 @@ as bytes (`ArgTable.to_bytes`); for exported libraries the same table becomes ch
 
 Layout of the bytes: little-endian, no padding, a text is its length as uint16 and UTF-8::
 
-    u32 "TAT1", u16 version, u16 arguments, u32 slots, u32 0, text name
+    u32 "TAT1", u16 version, u16 arguments, u32 slots, u32 flags, text name
     argument: u8 kind, u8 flags, u8 code, u8 bits, u16 lanes, u32 slot, text name
     tensor:   i32 device, u32 alignment, u64 may alias, u16 ndim, shape, u8 strided, [strides],
               offset
     size:     u8 0, i64 value | u8 1, u32 slot, text | u8 2, u32 slot, text
               | u8 3, u16 n, n x (u8 opcode, i64 operand), text
               | u8 4, u32 slot, text: as 1, for a variable of type int32 (others do not fit)
+
+The flag 1 says that the function ends within microseconds and waits for nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from .. import error
 from ..ir import dtype as _dtype
 from . import expr as E
 from .access import Access, function_access
+from .brevity import is_brief
 from .buffer import Buffer
 from .function import PrimFunc
 
@@ -35,6 +38,7 @@ VERSION = 1
 
 INT, FLOAT, HANDLE, TENSOR = range(4)
 WRITTEN, READ, NO_SLOT = 1, 2, 4
+BRIEF = 1
 CONST, BIND, CHECK, EXPR, BIND32 = range(5)  # BIND32 occurs in the bytes only
 
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "e4m3_float": 6,
@@ -143,12 +147,15 @@ class ArgTable:
         In the order of the parameters.
     slots : list of Var
         What each 64-bit slot holds: a scalar, a buffer's data pointer, or a size.
+    brief : bool
+        Whether the function surely ends within microseconds (see `tvm.tir.brevity`).
     """
 
-    __slots__ = ("_slot_of", "args", "name", "slots")
+    __slots__ = ("_slot_of", "args", "brief", "name", "slots")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.brief = False
         self.args: list[Argument] = []
         self.slots: list[Any] = []
         self._slot_of: dict[Any, int] = {}
@@ -175,6 +182,7 @@ class ArgTable:
                 table._bind_sizes(arg, arg.buffer)
         table._finish()
         table._mark_accesses(func)
+        table.brief = is_brief(func)
         return table
 
     def slot_of(self, var: Any) -> int | None:
@@ -184,7 +192,8 @@ class ArgTable:
     def to_bytes(self) -> bytes:
         """The table as the runtime reads it."""
         parts = [
-            struct.pack("<IHHII", MAGIC, VERSION, len(self.args), len(self.slots), 0),
+            struct.pack("<IHHII", MAGIC, VERSION, len(self.args), len(self.slots),
+                        BRIEF if self.brief else 0),  # fmt: skip
             _text(self.name),
         ]
         parts += [arg.to_bytes() for arg in self.args]
