@@ -192,8 +192,14 @@ class ArgTable:
     def to_bytes(self) -> bytes:
         """The table as the runtime reads it."""
         parts = [
-            struct.pack("<IHHII", MAGIC, VERSION, len(self.args), len(self.slots),
-                        BRIEF if self.brief else 0),  # fmt: skip
+            struct.pack(
+                "<IHHII",
+                MAGIC,
+                VERSION,
+                len(self.args),
+                len(self.slots),
+                BRIEF if self.brief else 0,
+            ),  # fmt: skip
             _text(self.name),
         ]
         parts += [arg.to_bytes() for arg in self.args]
