@@ -9,7 +9,12 @@ from tvm.ir.structural import structural_equal
 from tvm.tir.stmt_functor import StmtExprMutator, substitute
 
 from .analyzer import Analyzer
-from .iter_affine_map import IterMapLevel, detect_iter_map, inverse_affine_iter_map
+from .iter_affine_map import (
+    IterMapLevel,
+    detect_iter_map,
+    inverse_affine_iter_map,
+    iter_map_simplify,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -277,6 +282,11 @@ class IndexMap(Node):
         IndexMap, PrimExpr
             The way back, and a condition on its indices that holds where none of the given indices
             leads.
+
+        Raises
+        ------
+        ValueError
+            When the map cuts iterators unevenly, or leads two indices to one place.
         """
         if self.inverse_index_map is not None:
             back = self.inverse_index_map
@@ -287,7 +297,22 @@ class IndexMap(Node):
             for var, size in zip(back.initial_indices, self.map_shape(shape)):
                 analyzer.bind(var, Range(tir.const(0, size.dtype), size))
             return back, analyzer.simplify(outside)
-        return self._turned(shape, IterMapLevel.NoCheck)
+        back, outside = self._turned(shape, IterMapLevel.NoCheck)
+        self._check_return(back, shape)
+        return back, outside
+
+    def _check_return(self, back: IndexMap, shape: Any) -> None:
+        """The way back must lead to where one came from: `i // 2` loses what is odd."""
+        ranges = self._ranges(shape)
+        analyzer = Analyzer()
+        for var, dom in ranges.items():
+            analyzer.bind(var, dom)
+        for var, value in zip(self.initial_indices, back.map_indices(self.final_indices)):
+            if not analyzer.can_prove_equal(iter_map_simplify([value], ranges)[0], var):
+                raise error.ValueError_(
+                    f"IndexMap: {self} has no inverse: several {var.name} lead to one place, from "
+                    f"which the way back is {analyzer.simplify(value)}"
+                )
 
     def _turned(self, shape: Any, level: int) -> tuple[IndexMap, Any]:
         ranges = self._ranges(shape)

@@ -424,12 +424,44 @@ class Stage(StagePlace):
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
         """Fetch what a later iteration of an axis reads of a tensor."""
         self._leaf(var, "prefetch")
+        if not isinstance(tensor, Tensor):
+            raise TypeError_(
+                f"stage {self.name}: prefetch axis {var.var.name}: expected a tensor, but got "
+                f"{type(tensor).__name__}"
+            )
         attr = self._attr(var)
         attr.prefetch_data.append(tensor)
         attr.prefetch_offset.append(convert(offset))
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
-        """Make a dimension's stride ``offset`` modulo ``factor`` elements."""
+        """Make a dimension's stride ``offset`` modulo ``factor`` elements.
+
+        Parameters
+        ----------
+        axis : IterVar
+            An axis of the operation (``op.axis``), split or not: the dimension.
+        factor, offset : int
+            At least 1, at least 0.
+
+        Raises
+        ------
+        ScheduleError
+            If the axis is none of the operation, or a number is too small.
+        """
+        axes = [] if self.op is None else getattr(self.op, "axis", [])
+        if not any(iv is axis for iv in axes):
+            name = axis.var.name if isinstance(axis, IterVar) else repr(axis)
+            raise self._refuse(
+                f"storage_align axis {name}",
+                "expected an axis of the operation, which has "
+                + (", ".join([iv.var.name for iv in axes]) or "none"),
+            )
+        if int(factor) < 1 or int(offset) < 0:
+            raise self._refuse(
+                f"storage_align axis {axis.var.name}",
+                f"expected a factor of 1 or more and an offset of 0 or more, but got {factor} and "
+                f"{offset}",
+            )
         attr = self._attr(axis)
         attr.dim_align_factor = int(factor)
         attr.dim_align_offset = int(offset)

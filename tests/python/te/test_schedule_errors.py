@@ -120,3 +120,21 @@ def test_missing_arguments():
         tvm.lower(s)
     with pytest.raises(TypeError, match="create_schedule"):
         te.create_schedule("B")
+
+
+def test_storage_align():
+    s, A, B, i, j = fresh()
+    C = te.compute((4, 6), lambda a, b: B[a, b] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    words = "storage_align axis a", "expected an axis of the operation, which has i, j"
+    refused(lambda: s[B].storage_align(C.op.axis[0], 8, 1), *words)
+    refused(lambda: s[B].storage_align("i", 8, 1), "storage_align axis 'i'")
+    refused(lambda: s[B].storage_align(i, 0, 1), "factor of 1 or more", "got 0 and 1")
+    s[B].split(i, 2)
+    s[B].storage_align(i, 8, 1)
+
+
+def test_prefetch_of_no_tensor():
+    s, A, B, i, j = fresh()
+    with pytest.raises(TypeError, match="prefetch axis i: expected a tensor, but got str"):
+        s[B].prefetch("A", i, 1)

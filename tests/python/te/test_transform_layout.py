@@ -105,3 +105,16 @@ def test_mistakes():
         s[B].transform_layout(lambda i, j: [i * i, j])
     with pytest.raises(ValueError, match="takes 1 indices, but ndim is 2"):
         s[B].transform_layout(lambda i: [i])
+
+
+def test_elements_that_would_share_a_place():
+    A = te.placeholder((16, 32), name="A")
+    P = te.compute((16, 32), lambda i, j: A[i, j] * 2.0, name="P")
+    B = te.compute((16, 32), lambda i, j: P[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    with pytest.raises(
+        tvm.error.ScheduleError, match=r"i // 2, j\) has no inverse: several i lead"
+    ):
+        s[P].transform_layout(lambda i, j: [i // 2, j])
+    with pytest.raises(tvm.error.ScheduleError, match="several j lead to one place"):
+        s[P].transform_layout(lambda i, j: [i, j % 8])
