@@ -1,10 +1,11 @@
 """The steps of the matrix product of docs/tutorials/matmul.md, measured and plotted.
 
-    python benchmarks/gemm_steps.py [--size 1024] [--plot docs/tutorials/gemm_steps.svg]
+    python benchmarks/gemm_steps.py [--size 1024] [--parallel] [--plot gemm_steps.svg]
 
 The schedules are the very functions of that page. Each contender has a process of its own, in
-turn: the steps and the libraries on one thread, then `threads` and the libraries on all of them.
-A figure is that of the fastest call of all rounds. `--plot` needs matplotlib.
+turn: the steps and the libraries on one thread; with `--parallel` then `threads` and the libraries
+on all cores, which says something on a quiet machine only. A figure is that of the fastest call of
+all rounds. `--plot` needs matplotlib.
 """
 
 from __future__ import annotations
@@ -117,6 +118,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     cli.add_argument("--size", type=int, default=1024, help="a multiple of 64")
+    cli.add_argument("--parallel", action="store_true", help="measure with all cores as well")
     cli.add_argument("--rounds", type=int, default=3)
     cli.add_argument("--plot", type=pathlib.Path, help="write a picture here")
     cli.add_argument("--one", help=argparse.SUPPRESS)
@@ -126,7 +128,8 @@ def main():
         return 0
     cores = len(os.sched_getaffinity(0))
     contenders = [(name, 1) for name in (*STEPS[:-1], *LIBRARIES)]
-    contenders += [(name, cores) for name in (STEPS[-1], *LIBRARIES)]
+    if options.parallel:
+        contenders += [(name, cores) for name in (STEPS[-1], *LIBRARIES)]
     best = dict.fromkeys(contenders, 0.0)
     for _ in range(options.rounds):
         for name, threads in contenders:
