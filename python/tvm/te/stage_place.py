@@ -190,7 +190,13 @@ class StagePlace(Object):
 
     def set_store_predicate(self, predicate: Any) -> None:
         """Store only where ``predicate`` holds: a promise that the rest is never read."""
-        self.store_predicate = convert(predicate)
+        condition = convert(predicate)
+        if getattr(condition, "dtype", None) != "bool":
+            raise TypeError_(
+                f"stage {self.name}: set_store_predicate: expected a condition such as "
+                f"axis.var < 4, but got {predicate!r} of type {type(predicate).__name__}"
+            )
+        self.store_predicate = condition
 
     def env_threads(self, threads: Any) -> None:
         """Threads that run the whole of a scan, its steps in order.

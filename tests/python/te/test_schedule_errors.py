@@ -138,3 +138,11 @@ def test_prefetch_of_no_tensor():
     s, A, B, i, j = fresh()
     with pytest.raises(TypeError, match="prefetch axis i: expected a tensor, but got str"):
         s[B].prefetch("A", i, 1)
+
+
+def test_store_predicate_that_is_no_condition():
+    s, A, B, i, j = fresh()
+    for wrong in ("i", i.var + 1):
+        with pytest.raises(TypeError, match="stage B: set_store_predicate: expected a condition"):
+            s[B].set_store_predicate(wrong)
+    s[B].set_store_predicate(i.var.equal(0))
