@@ -14,6 +14,9 @@ import sys
 sys.path.pop(0)  # this folder: its array.py would hide the standard module array
 
 import argparse
+import gc
+import glob
+import os
 import re
 import subprocess
 import tempfile
@@ -52,7 +55,7 @@ def compiled_add():
     return tvm.build(te.create_schedule(B.op), [A, B], "llvm")["default_function"]
 
 
-def rows():
+def rows(large=True):
     """All lines whose peer is installed."""
     x = np.ones(SHAPE, "float32")
     y = np.ones(SHAPE, "float32")
@@ -115,6 +118,8 @@ def rows():
                     "tvm_ffi.from_dlpack(torch)",
                 )
             )
+    if not large:
+        return out
     big, big2 = np.ones(MB256, "float32"), np.ones(MB256, "float32")
     c, d = tvm.nd.array(big), tvm.nd.array(big)
     out += [
@@ -165,28 +170,39 @@ def measure(row, seconds=0.6):
     return best
 
 
-def callgrind_instructions(which):
-    """Instructions per call of both sides of one small row, from two runs of different length."""
-    counts = []
-    for side in ("ours", "peer"):
+CALLS = 2000
+
+
+def loop_all(only):
+    """What valgrind watches: every small row on both sides, a call of getppid around each loop."""
+    for row in rows(large=False):
+        if only in row.name:
+            for op in (row.ours, row.peer):
+                for _ in range(300):  # caches fill, code specialises
+                    op()
+                gc.collect()
+                os.getppid()
+                for _ in range(CALLS):
+                    op()
+                os.getppid()
+
+
+def callgrind_instructions(only):
+    """Instructions per call, {row name: (ours, peer)}; valgrind dumps counts at each getppid."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "out")
+        command = ["valgrind", "--tool=callgrind", "--dump-before=getppid"]
+        command += [f"--callgrind-out-file={log}", sys.executable, __file__, "--loop", only]
+        subprocess.run(command, capture_output=True, text=True, check=True)
+        parts = sorted(glob.glob(log + ".*"), key=lambda path: int(path.rsplit(".", 1)[1]))
         totals = []
-        for repeat in (100, 1100):
-            with tempfile.NamedTemporaryFile(suffix=".out") as log:
-                command = [
-                    "valgrind",
-                    "--tool=callgrind",
-                    f"--callgrind-out-file={log.name}",
-                    sys.executable,
-                    __file__,
-                    "--loop",
-                    which,
-                    side,
-                    str(repeat),
-                ]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-            totals.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
-        counts.append((totals[1] - totals[0]) / 1000)
-    return counts
+        for part in parts:
+            with open(part) as file:
+                totals.append(int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M)[1]))
+    names = [row.name for row in rows(large=False) if only in row.name]
+    # the parts with odd numbers are the loops, the others what lies between them
+    per_call = [total / CALLS for total in totals[1::2]]
+    return {name: (per_call[2 * i], per_call[2 * i + 1]) for i, name in enumerate(names)}
 
 
 def import_milliseconds():
@@ -208,15 +224,12 @@ def main():
     cli.add_argument("--callgrind", action="store_true", help="count instructions, too")
     cli.add_argument("--markdown", action="store_true", help="print a Markdown table")
     cli.add_argument("--only", default="", help="only rows whose name contains this")
-    cli.add_argument("--loop", nargs=3, help=argparse.SUPPRESS)
+    cli.add_argument("--loop", help=argparse.SUPPRESS)
     options = cli.parse_args()
-    if options.loop:
-        name, side, repeat = options.loop
-        row = next(r for r in rows() if r.name == name)
-        op = row.ours if side == "ours" else row.peer
-        for _ in range(int(repeat)):
-            op()
+    if options.loop is not None:
+        loop_all(options.loop)
         return 0
+    counts = callgrind_instructions(options.only) if options.callgrind else {}
     names = {"NumPy": np.__version__}
     for label, module in (("torch", torch), ("apache-tvm-ffi", tvm_ffi)):
         names[label] = getattr(module, "__version__", "not installed")
@@ -232,9 +245,7 @@ def main():
         ratio = ours / peer
         failed += ratio > row.bound
         unit, scale = ("ms", 1e3) if row.large else ("ns", 1e9)
-        count = ""
-        if options.callgrind and not row.large:
-            count = "{:.0f} / {:.0f}".format(*callgrind_instructions(row.name))
+        count = "{:.0f} / {:.0f}".format(*counts[row.name]) if row.name in counts else ""
         mark = "" if ratio <= row.bound else "  <-- above the bound"
         if options.markdown:
             cells = [f"`{row.name}`", f"{ours * scale:.0f} {unit}", row.peer_name]

@@ -228,6 +228,35 @@ bool SetByteArray(PyObject* o, TVMValue* value, int* code, Call* call) {
   return true;
 }
 
+PyObject* extension_code = nullptr;    // "_tvm_tcode"
+PyObject* extension_handle = nullptr;  // "_tvm_handle"
+
+// Objects of classes of other libraries that name a tag for what their handle points at.
+// 1: set; 0: not such an object; -1: exception.
+int SetExtension(PyObject* o, TVMValue* value, int* code) {
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(o));
+  if (PyType_Check(o) || !PyObject_HasAttr(type, extension_code)) return 0;
+  PyObject* tag = PyObject_GetAttr(type, extension_code);
+  long number = tag != nullptr && PyLong_Check(tag) ? PyLong_AsLong(tag) : -1;
+  Py_XDECREF(tag);
+  PyErr_Clear();
+  // Objects with other tags cross as Python objects.
+  if (number != kTVMOpaqueHandle && number != kTVMDLTensorHandle && number != kTVMNDArrayHandle) {
+    return 0;
+  }
+  PyObject* handle = PyObject_GetAttr(o, extension_handle);
+  if (handle == nullptr) return -1;
+  if (!PyLong_Check(handle)) {
+    RaiseKind("TypeError", "%R._tvm_handle: expected an address (int), but got %R", type, handle);
+    Py_DECREF(handle);
+    return -1;
+  }
+  value->v_handle = PyLong_AsVoidPtr(handle);
+  Py_DECREF(handle);
+  *code = static_cast<int>(number);
+  return PyErr_Occurred() ? -1 : 1;
+}
+
 __attribute__((noinline)) bool SetArgSlow(PyObject* o, TVMValue* value, int* code, Call* call) {
   PyTypeObject* type = Py_TYPE(o);
   if (IsTensorType(type)) {
@@ -244,6 +273,7 @@ __attribute__((noinline)) bool SetArgSlow(PyObject* o, TVMValue* value, int* cod
     if (rc > 0) RememberTensorType(type);
     if (rc != 0) return rc > 0;
   }
+  if (int rc = SetExtension(o, value, code)) return rc > 0;
   PyObject* n = Normalise(o, false, true);
   if (n == nullptr) return false;
   Temp* t = call->Add(TempKind::kPython);
@@ -284,6 +314,11 @@ __attribute__((noinline)) Py_ssize_t BorrowAgain(Call* call, PyObject* const* ar
     if (call->codes[i] != kTVMDLTensorHandle) continue;
     static_assert(offsetof(BorrowedTensor, tensor) == 0, "the cell points at both");
     auto* borrowed = static_cast<BorrowedTensor*>(call->values[i].v_handle);
+    auto* first = reinterpret_cast<char*>(call->temps);
+    auto* here = reinterpret_cast<char*>(borrowed);
+    if (here < first || here >= first + sizeof(Temp) * static_cast<size_t>(call->num_temps)) {
+      continue;  // the address is an extension's own
+    }
     int rc = BorrowTensor(args[i], borrowed);
     if (rc != 1) {
       borrowed->owned = nullptr;
@@ -435,7 +470,11 @@ bool ResultToValue(PyObject* o, TVMValue* value, int* type_code) {
   return ok;
 }
 
-int InitValues(PyObject*) { return 0; }
+int InitValues(PyObject*) {
+  extension_code = PyUnicode_InternFromString("_tvm_tcode");
+  extension_handle = PyUnicode_InternFromString("_tvm_handle");
+  return extension_code == nullptr || extension_handle == nullptr ? -1 : 0;
+}
 
 }  // namespace python
 }  // namespace tvm

@@ -193,6 +193,10 @@ def register_object(type_key: Any = None) -> Any:
 def register_extension(cls: Any, fcreate: Any = None) -> Any:
     """Register a class of another library, whose values cross to functions as they are.
 
+    Compiled and native functions get the address `_tvm_handle` of an object whose class has
+    `_tvm_tcode` 3 (opaque handle), 7 (``DLTensor*``) or 13 (an array's handle); Python functions
+    get the object.
+
     Parameters
     ----------
     cls : type

@@ -1,8 +1,11 @@
 """The registry of global functions and classes."""
 
+import ctypes
+
+import numpy as np
 import pytest
 import tvm
-from tvm import _ffi
+from tvm import _ffi, te
 
 
 @pytest.fixture
@@ -123,3 +126,48 @@ def test_register_extension():
     assert tvm.runtime.convert(lambda x: x)(value) is value
     with pytest.raises(TypeError):
         tvm.register_extension(3)
+
+
+@pytest.mark.parametrize("code", [7, 13])
+def test_extension_that_wraps_an_array(code):
+    array = tvm.nd.array(np.arange(6, dtype="float32").reshape(2, 3))
+
+    @tvm.register_extension
+    class Wrapper:
+        _tvm_tcode = code
+
+        def __init__(self, array):
+            self._tvm_handle = ctypes.cast(array.handle, ctypes.c_void_p).value
+
+    A = te.placeholder((2, 3), name="A")
+    B = te.compute((2, 3), lambda i, j: A[i, j] * 2, name="B")
+    f = tvm.build(te.create_schedule(B.op), [A, B], "llvm")
+    out = tvm.nd.empty((2, 3))
+    f(Wrapper(array), out)
+    assert out.numpy().tolist() == [[0, 2, 4], [6, 8, 10]]
+    f(out, Wrapper(array))
+    assert array.numpy().tolist() == [[0, 4, 8], [12, 16, 20]]
+
+
+def test_extension_with_an_opaque_handle():
+    class Pointer:
+        _tvm_tcode = 3
+        _tvm_handle = 0x1234
+
+    assert tvm.get_global_func("testing.echo")(Pointer()).value == 0x1234
+
+
+def test_extension_whose_handle_is_no_address():
+    class Wrong:
+        _tvm_tcode = 3
+        _tvm_handle = "x"
+
+    echo = tvm.get_global_func("testing.echo")
+    with pytest.raises(TypeError, match="_tvm_handle: expected an address"):
+        echo(Wrong())
+    Wrong._tvm_handle = 1 << 70
+    with pytest.raises(OverflowError):
+        echo(Wrong())
+    del Wrong._tvm_handle
+    with pytest.raises(AttributeError):
+        echo(Wrong())
