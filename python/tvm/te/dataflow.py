@@ -14,6 +14,7 @@ from .relations import Split
 from .scan_op import ScanOp
 from .stage import Stage
 from .tensor import Tensor
+from .threads import checked_scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _insert(schedule: Schedule, position: int, op: Operation, like: Stage | None
 def cache_read(schedule: Schedule, tensor: Tensor, scope: str, readers: list[Operation]) -> Tensor:
     """A stage that copies a tensor, for some of its readers; see ``Schedule.cache_read``."""
     source_stage = schedule[tensor]
+    scope = checked_scope(scope, f"cache_read {tensor.name}")
     source = _latest(schedule, tensor)
     reading: list[Stage] = []
     for reader in readers:
@@ -101,6 +103,7 @@ def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
     tensors = list(tensor) if isinstance(tensor, (list, tuple)) else [tensor]
     stage = schedule[tensors[0]]
     op = stage.op
+    scope = checked_scope(scope, f"cache_write {stage.name}")
     if not isinstance(op, ComputeOp):
         raise ScheduleError(
             f"cache_write {stage.name}: only te.compute can be cached, this is a "

@@ -266,7 +266,9 @@ class Nest:
             for k in range(len(op.body))
         ]
         body = _guarded(stores[0] if len(stores) == 1 else tir.SeqStmt(stores), guards)
-        body = self._predicated(body, values)
+        left_out = [iv for iv in self.leaves[first:] if iv not in inner]
+        if not self._predicate_uses(left_out):
+            body = self._predicated(body, values)
         body = _substitute_stmt(body, rename)
         return self._in_loops(body, loops)
 
@@ -333,6 +335,18 @@ class Nest:
         if predicate is None:
             return body
         return tir.IfThenElse(_substitute(predicate, self._axis_map(values, values)), body)
+
+    def _predicate_uses(self, axes: list[IterVar]) -> bool:
+        """Whether the store predicate asks about axes; it cannot be asked outside their loops."""
+        predicate = self.stage.store_predicate
+        if predicate is None:
+            return False
+        for iv in axes:
+            thread = bound_thread(self.stage, iv)
+            used = [iv.var] if thread is None else [iv.var, thread.var]
+            if any(stmt_functor.uses_var(predicate, var) for var in used):
+                return True
+        return False
 
     # ---- loops
     def _wrap(self, body: Stmt, begin: int, end: int) -> Stmt:

@@ -95,7 +95,9 @@ class _Builder:
             if stage.double_buffered and stage.op.num_outputs == 1:
                 produce = tir.AttrStmt(stage.op.output(0), "double_buffer_scope", 1, produce)
             body = produce if body is None else sequence(produce, body)
-            if not stage.is_output and stage not in self.aliases.deferred:
+            # Of several outputs some may be no arguments: those need memory of their own.
+            inside = not stage.is_output or stage.op.num_outputs > 1
+            if inside and stage not in self.aliases.deferred:
                 body = self._realize(stage, body)
             for scan in self.aliases.begins.get(stage, ()):
                 body = self._realize(scan, body)

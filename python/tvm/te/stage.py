@@ -390,6 +390,11 @@ class Stage(StagePlace):
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Attach a hint to an axis, for instance ``auto_unroll_max_step``."""
         self._leaf(var, "pragma")
+        if not isinstance(pragma_type, str):
+            raise TypeError_(
+                f"stage {self.name}: pragma: expected the name of a hint, but got "
+                f"{pragma_type!r} of type {type(pragma_type).__name__}"
+            )
         attr = self._attr(var)
         if pragma_type == "unroll":
             attr.iter_type = IterVar.Unrolled

@@ -9,6 +9,7 @@ from tvm.tir.expr import convert
 
 from .operation import PlaceholderOp
 from .tensor import Tensor
+from .threads import checked_scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,8 +186,15 @@ class StagePlace(Object):
         self.attach_ivar = None
 
     def set_scope(self, scope: str) -> None:
-        """Say in which memory the result lives, for instance ``"local"`` or ``"shared"``."""
-        self.scope = str(scope)
+        """Say in which memory the result lives, for instance ``"local"`` or ``"shared"``.
+
+        Raises
+        ------
+        ScheduleError
+            If there is no such memory: a device's own scopes begin with a known kind, such as
+            ``"local.accumulator"``, or a global function ``tvm.info.mem.<scope>`` describes them.
+        """
+        self.scope = checked_scope(scope, f"stage {self.name}: set_scope")
 
     def set_store_predicate(self, predicate: Any) -> None:
         """Store only where ``predicate`` holds: a promise that the rest is never read."""

@@ -11,7 +11,8 @@ threads: then it computes what all of these need together.
 from __future__ import annotations
 
 from tvm import tir
-from tvm.error import ScheduleError
+from tvm._ffi import get_global_func
+from tvm.error import ScheduleError, TypeError_
 from tvm.ir.expr import Range
 from tvm.tir import IntImm, IterVar
 
@@ -27,6 +28,30 @@ if TYPE_CHECKING:
 # who shares memory of a scope: 0 all threads, 1 those of a block, more: a thread alone
 _SCOPE_RANKS = {"": 0, "global": 0, "shared": 1, "warp": 2, "local": 3}
 _DEFAULT_SCOPES = {-1: "", 0: "shared", 1: "local"}
+
+
+# first words of scopes; what follows a dot names a memory of that kind
+_SCOPE_KINDS = (
+    "global", "shared", "local", "warp", "wmma", "texture", "amx", "m16n8k8", "metal",
+)  # fmt: skip
+
+
+def checked_scope(scope: Any, where: str) -> str:
+    """A memory scope that exists: of a known kind, or described by ``tvm.info.mem.<scope>``."""
+    if not isinstance(scope, str):
+        raise TypeError_(
+            f"{where}: expected the name of a memory scope, but got {scope!r} of type "
+            f"{type(scope).__name__}"
+        )
+    text = str(scope)
+    if not text or text.split(".", 1)[0] in _SCOPE_KINDS:
+        return text
+    if get_global_func(f"tvm.info.mem.{text}", allow_missing=True) is None:
+        raise ScheduleError(
+            f"{where}: there is no memory scope {text!r}; expected one that begins with "
+            f"{', '.join(_SCOPE_KINDS)}, or one that the function tvm.info.mem.{text} describes"
+        )
+    return text
 
 
 def thread_rank(thread: IterVar) -> int:

@@ -88,6 +88,26 @@ def test_set_store_predicate(run):
     assert (got[:2] == 1).all() and (got[2:] == -1).all()
 
 
+@pytest.mark.parametrize("bound", [False, True])
+def test_store_predicate_of_a_reduction_axis(run, bound):
+    A = te.placeholder((4, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    if bound:
+        thread = te.thread_axis("threadIdx.x")
+        s[B].bind(k, thread)
+        s[B].set_store_predicate(thread.var < 3)
+    else:
+        s[B].set_store_predicate(k.var < 3)
+    func = tvm.lower(s, [A, B])["main"]
+    tvm.tir.analysis.verify(func)  # the identity is stored outside the loop of k, without question
+    a = np.random.rand(4, 8).astype("float32")
+    if not bound:
+        got = run(s, [A, B], a, a[:, 0] - 7)[1]
+        np.testing.assert_allclose(got, a[:, :3].sum(1), rtol=1e-6)
+
+
 def test_scope_and_cache_stages(run):
     A, B, s = row_add()
     BL = s.cache_write(B, "local")

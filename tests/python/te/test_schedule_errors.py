@@ -146,3 +146,32 @@ def test_store_predicate_that_is_no_condition():
         with pytest.raises(TypeError, match="stage B: set_store_predicate: expected a condition"):
             s[B].set_store_predicate(wrong)
     s[B].set_store_predicate(i.var.equal(0))
+
+
+def test_memory_scopes_exist():
+    s, A, B, i, _ = fresh()
+    refused(lambda: s[B].set_scope("nonsense"), "stage B: set_scope", "'nonsense'", "shared, local")
+    refused(lambda: s.cache_read(A, "lokal", [B]), "cache_read A", "'lokal'")
+    refused(lambda: s.cache_write(B, "lokal"), "cache_write B", "'lokal'")
+    for call in (
+        lambda: s[B].set_scope(3),
+        lambda: s.cache_read(A, 3, [B]),
+        lambda: s.cache_write(B, None),
+    ):
+        with pytest.raises(TypeError, match="expected the name of a memory scope, but got"):
+            call()
+    with pytest.raises(TypeError, match="stage B: pragma: expected the name of a hint, but got 3"):
+        s[B].pragma(i, 3)
+    s[B].set_scope("local.accumulator")
+    assert s[B].scope == "local.accumulator"
+
+
+def test_memory_scope_that_a_function_describes():
+    s, _, B, *_ = fresh()
+    name = "tvm.info.mem.test_scratch"
+    tvm.register_func(name, lambda: None)
+    try:
+        s[B].set_scope("test_scratch")
+    finally:
+        tvm._ffi.remove_global_func(name)
+    assert s[B].scope == "test_scratch"

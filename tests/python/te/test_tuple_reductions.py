@@ -134,3 +134,17 @@ def test_logic_and_several_outputs(run):
     np.testing.assert_allclose(got[1], want, rtol=1e-6)
     s[inside].compute_at(s[B], s[B].split(B.op.axis[0], factor=8)[0])
     np.testing.assert_allclose(both(run, s, [A, B], a, a * 0)[1], want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_one_of_several_outputs_as_an_argument(wanted):
+    A = te.placeholder((3, 7), name="A")
+    I = te.placeholder((7,), "int32", name="I")
+    k = te.reduce_axis((0, 7), name="k")
+    top = te.compute((3,), lambda i: argmax((I[k], A[i, k]), axis=k), name="top")
+    a = np.random.default_rng(3).permutation(21).reshape(3, 7).astype("float32")
+    expected = [a.argmax(1), a.max(1)][wanted]
+    s = te.create_schedule(top[0].op)
+    out = np.zeros(3, top[wanted].dtype)
+    tvm.build(s, [A, I, top[wanted]], "llvm")(a, np.arange(7, dtype="int32"), out)
+    assert out.tolist() == expected.tolist()
