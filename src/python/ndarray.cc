@@ -291,6 +291,7 @@ PyMethodDef functions[] = {
      "dtype : str or numpy.dtype\n"
      "device : Device, optional\n    Where to make it, ``cpu(0)`` by default.\n"
      "mem_scope : str, optional\n    Kind of the device's memory.\n\n"
+     "Returns\n-------\nNDArray\n    Compact, its data aligned to 64 bytes.\n\n"
      "Raises\n------\nValueError\n"
      "    A negative or too large shape, an unknown dtype or memory scope.\n\n"
      "Examples\n--------\n>>> tvm.nd.empty((2, 3), \"int8\").nbytes\n6"},
@@ -299,6 +300,7 @@ PyMethodDef functions[] = {
      "Make an array that shares the memory of another library's tensor.\n\n"
      "Parameters\n----------\ndltensor : object with __dlpack__, or DLPack capsule\n"
      "    Any strides. A capsule can be used once.\n\n"
+     "Returns\n-------\nNDArray\n    Keeps the tensor's memory alive; read-only when it is.\n\n"
      "Raises\n------\nValueError\n    The capsule was consumed already.\n"
      "TypeError\n    Not a tensor, or its element type has no counterpart.\n\n"
      "Examples\n--------\n>>> x = numpy.zeros(3)\n>>> tvm.nd.from_dlpack(x)[:] = numpy.ones(3)\n"
