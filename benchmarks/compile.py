@@ -115,7 +115,7 @@ def stages(schedule, args):
 
 def main() -> int:
     cli = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    cli.add_argument("--repeat", type=int, default=10)
+    cli.add_argument("--repeat", type=int, default=50)
     options = cli.parse_args()
     print(
         f"{'program':28} {'lower':>8} {'text':>8} {'LLVM':>8} {'link':>8} {'build':>8} {'bound':>7}"

@@ -445,8 +445,8 @@ def erf(b: Builder, x: Value) -> Value:
     r = power - (t - MAGIC)
     q = b.poly(r, *_ERF_EXP2)
     e = b.asfloat(b.asint(q) + (b.asint(t) << 23))
-    y = b.select(c < 0.875, p, 1.0 - e)
-    return b.with_sign(b.select(a <= INF, y, a), x)
+    # not a number compares false and comes through p; the bits of e would be anything
+    return b.with_sign(b.select(c >= 0.875, 1.0 - e, p), x)
 
 
 def rsqrt(b: Builder, x: Value) -> Value:
