@@ -48,10 +48,10 @@ class Row:
         self.peer_name, self.large = peer_name, large
 
 
-def compiled_add():
+def compiled_add(rows=SHAPE[0]):
     """A kernel of two 8x8 tensors that does next to nothing: what is measured is the call."""
-    A = te.placeholder(SHAPE, name="A")
-    B = te.compute(SHAPE, lambda i, j: A[i, j] + 1.0, name="B")
+    A = te.placeholder((rows, SHAPE[1]), name="A")
+    B = te.compute(A.shape, lambda i, j: A[i, j] + 1.0, name="B")
     return tvm.build(te.create_schedule(B.op), [A, B], "llvm")["default_function"]
 
 
@@ -61,6 +61,7 @@ def rows(large=True):
     y = np.ones(SHAPE, "float32")
     a, b = tvm.nd.array(x), tvm.nd.array(x)
     f = compiled_add()
+    g = compiled_add(te.var("n"))  # may run long, so the GIL is released
     empty, array, from_dlpack = tvm.nd.empty, tvm.nd.array, tvm.nd.from_dlpack
     np_empty, np_array, np_copyto, np_from_dlpack = np.empty, np.array, np.copyto, np.from_dlpack
     float32 = np.float32
@@ -97,6 +98,12 @@ def rows(large=True):
         ffi_from_dlpack = tvm_ffi.from_dlpack
         fa, fb = tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y)
         out.append(Row("f(a, b)", lambda: f(a, b), lambda: nop(fa, fb), 0.8, "tvm_ffi nop(a, b)"))
+        out.append(
+            Row(
+                "f(a, b), GIL released", lambda: g(a, b), lambda: nop(fa, fb), 0.8,
+                "tvm_ffi nop(a, b)",
+            )
+        )  # fmt: skip
         out.append(Row("f(np, np)", lambda: f(x, y), lambda: nop(x, y), 0.7, "tvm_ffi nop(np, np)"))
         if torch is not None:
             t, u = torch.ones(SHAPE), torch.ones(SHAPE)
