@@ -148,7 +148,16 @@ class Printer(ExprPrinter):
             parts.append(f"annotations={self.value(node.annotations)}")
         call = f"T.allocate({', '.join(parts)})"
         name = self.name(node.buffer_var)
-        self._scope(node, last, f"{name} = {call}", f"{call} as {name}")
+        if last:
+            self._line(f"{name} = {call}")
+            self._declare_views(node.body, {node.buffer_var})
+            self.stmt(node.body)
+            return
+        self._line(f"with {call} as {name}:")
+        self._level += 1
+        self._declare_views(node.body, {node.buffer_var})
+        self.stmt(node.body)
+        self._level -= 1
 
     def _allocate_const(self, node: Any, last: bool) -> None:
         data = node.data
@@ -307,9 +316,13 @@ class Printer(ExprPrinter):
     def _undeclared(self, func: PrimFunc) -> None:
         """Declare the buffers that name the memory of parameters in another shape."""
         known = set(func.buffer_map.values())
-        pointers = {item.data for item in known} | set(func.params)
-        for buffer in _buffers_used(func.body):
-            if buffer in known or buffer in self._declared or buffer.data not in pointers:
+        self._declared |= known
+        self._declare_views(func.body, {item.data for item in known} | set(func.params))
+
+    def _declare_views(self, body: Any, pointers: set[Any]) -> None:
+        """Declare the buffers that name memory and that no statement in the body declares."""
+        for buffer in _buffers_used(body):
+            if buffer in self._declared or buffer.data not in pointers:
                 continue
             options = self._buffer_options(buffer, False)
             options.append(f"data={self.name(buffer.data)}")
@@ -386,13 +399,16 @@ def _buffers_used(body: Any) -> list[Buffer]:
     from .stmt_functor import post_order_visit
 
     found: dict[Buffer, None] = {}
+    declared = set()
 
     def look(node: Any) -> None:
         if type(node) in (E.BufferLoad, S.BufferStore):
             found.setdefault(node.buffer)
+        elif type(node) is S.DeclBuffer:
+            declared.add(node.buffer)
 
     post_order_visit(body, look)
-    return list(found)
+    return [buffer for buffer in found if buffer not in declared]
 
 
 _STMT = {
