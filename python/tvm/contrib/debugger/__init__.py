@@ -1,0 +1,1 @@
+"""Looking into graphs while they run."""
