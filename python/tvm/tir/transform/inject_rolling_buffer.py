@@ -14,6 +14,7 @@ one dimension; the loop has to run in order. Otherwise the mark alone is dropped
 from __future__ import annotations
 
 from tvm import tir
+from tvm.arith import Analyzer
 from tvm.arith.index_algebra import Algebra, Poly, add, const, constant
 from tvm.ir.expr import Range
 from tvm.tir import Buffer, ForKind, IntImm, PrimFunc
@@ -84,7 +85,8 @@ class _Rolled(StmtExprMutator):
         if index is None:
             return op
         store = tir.BufferStore(op.buffer, op.value, self._indices(op.indices))
-        return tir.IfThenElse(tir.Or(self.first, tir.GE(index, self.begin)), store)
+        new = Analyzer().simplify(tir.GE(index, self.begin))
+        return tir.IfThenElse(tir.Or(self.first, new), store)
 
 
 class _Inject(StmtExprMutator):
