@@ -251,3 +251,44 @@ def test_debug(addw, tmp_path):
     assert times.table().row_count == 1
     with pytest.raises(ValueError, match="no node"):
         executor.get_node_output("nothing")
+
+
+def test_exported_library(addw, tmp_path):
+    text, lib = addw
+    path = tmp_path / "deploy.so"
+    lib.export_library(path)
+    executor = graph_executor.create(text, tvm.runtime.load_module(path), tvm.cpu())
+    executor.run(x=ONES, w=ONES)
+    assert executor.get_output(0).numpy().tolist() == [2.0] * 4
+    graph = json.loads(text)
+    graph["attrs"]["shape"][1][1] = [5]
+    executor = graph_executor.create(graph, tvm.runtime.load_module(path), tvm.cpu())
+    with pytest.raises(ValueError, match='node "sum" .addw.: .*shape'):
+        executor.run()
+
+
+def test_a_function_of_the_graph_may_not_use_the_executor(addw):
+    """It would change arrays that the running node uses."""
+    A = te.placeholder((4,), name="A")
+
+    def body(ins, outs):
+        return tvm.tir.call_packed("test.graph.reenter", ins[0], outs[0])
+
+    C = te.extern((4,), [A], body, name="C", dtype="float32")
+    builder = graph_builder.GraphBuilder()
+    x = builder.input("x", (4,))
+    builder.output(builder.call(te.create_schedule(C.op), [A, C], [x], "node"))
+    built = builder.build()
+    executor = graph_executor.create(built.graph_json, built.lib, tvm.cpu())
+    calls = [lambda: executor.get_output(0)]
+
+    def reenter(a, b):
+        calls[0]()
+
+    tvm.register_func("test.graph.reenter", reenter, override=True)
+    with pytest.raises(RuntimeError, match="the executor is running"):
+        executor.run(x=ONES)
+    calls[0] = lambda: None
+    executor.run()
+    calls.clear()
+    tvm._ffi.registry.remove_global_func("test.graph.reenter")
