@@ -292,3 +292,42 @@ def test_a_function_of_the_graph_may_not_use_the_executor(addw):
     executor.run()
     calls.clear()
     tvm._ffi.registry.remove_global_func("test.graph.reenter")
+
+
+DTYPES = ["int8", "uint16", "int64", "float16", "float64", "bool", "bfloat16", "int4", "uint4"]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "float32x4"])
+def test_parameters_of_all_dtypes(addw, dtype):
+    """The native reader gives what was written; a node copies it, flattened."""
+    value = tvm.nd.empty((3, 5), dtype)
+    raw = value._create_view((value.nbytes,), "uint8")
+    data = np.arange(value.nbytes, dtype="uint8") * 7
+    if dtype in ("bool", "int4", "uint4"):  # the last byte of packed elements is half used
+        data = data % 2
+    raw.copyfrom(data)
+    attrs = {"func_name": "__copy", "flatten_data": "1"}
+    graph = {
+        "nodes": [
+            {"op": "null", "name": "w", "inputs": []},
+            {"op": "tvm_op", "name": "copy", "inputs": [[0, 0]], "attrs": attrs},
+        ],
+        "arg_nodes": [0],
+        "heads": [[1, 0]],
+        "attrs": {
+            "dltype": ["list_str", [dtype] * 2],
+            "shape": ["list_shape", [[3, 5]] * 2],
+            "storage_id": ["list_int", [0, 1]],
+        },
+    }
+    executor = graph_executor.create(graph, addw[1], tvm.cpu())
+    executor.load_params(tvm.runtime.save_param_dict({"w": value}))
+    executor.run()
+    out = executor.get_output(0)
+    assert out.shape == (3, 5) and out.dtype == dtype
+    assert out.numpy().tobytes() == value.numpy().tobytes()
+    factory = graph_executor.factory(graph, addw[1], {"w": value})
+    again = graph_executor.GraphModule(factory["default"](tvm.cpu()))
+    assert again.get_input("w").numpy().tobytes() == value.numpy().tobytes()
+    params = factory["get_graph_params"]()
+    assert bytes(params) == bytes(tvm.runtime.save_param_dict({"w": value}))
